@@ -1,0 +1,7 @@
+"""`python -m mppo` is `mppo`."""
+
+import sys
+
+from mppo.cli import main
+
+sys.exit(main())

@@ -1,0 +1,80 @@
+"""A policy that acts: plain NumPy, since one device call per step would cost more than physics."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mppo import filters
+from mppo.heads import Categorical, Gaussian
+from mppo.lazy import jax
+from mppo.policies import Architecture, Policy
+
+_ACTIVATIONS = {
+    "tanh": lambda x: np.tanh(x, out=x),
+    "relu": lambda x: np.maximum(x, 0, out=x),
+    "elu": lambda x: np.where(x > 0, x, np.expm1(np.minimum(x, 0))),
+    "silu": lambda x: x / (1 + np.exp(-x)),
+}
+
+
+class Actor:
+    """A snapshot of one policy; `act` maps observations and noise to actions.
+
+    It works on one observation or on a stack. The result for one environment never depends on
+    how many others are computed beside it as long as each caller keeps to one shape.
+    """
+
+    def __init__(self, architecture: Architecture, policy: Policy):
+        host: Policy = jax.device_get(policy)
+        self.head = architecture.head
+        self._activation = _ACTIVATIONS[architecture.network.activation]
+        self._layers = [(np.array(w), np.array(b)) for w, b in host.parameters.network]
+        self._free = np.array(host.parameters.free, np.float32)
+        self._filtered = architecture.filtered
+        self._mean = np.array(host.filter.mean, np.float32)
+        variance = np.maximum(host.filter.deviations / host.filter.count, filters.VARIANCE_FLOOR)
+        self._inverse = (1 / np.sqrt(variance)).astype(np.float32)
+
+    def outputs(self, observation: np.ndarray) -> np.ndarray:
+        """The network's outputs."""
+        x = observation
+        if self._filtered:
+            x = (x - self._mean) * self._inverse
+            np.minimum(x, filters.CLIP, out=x)
+            np.maximum(x, -filters.CLIP, out=x)
+        for weights, biases in self._layers[:-1]:
+            x = x @ weights
+            x += biases
+            x = self._activation(x)
+        weights, biases = self._layers[-1]
+        x = x @ weights
+        x += biases
+        return x
+
+    def noise(self, generator: np.random.Generator, steps: int) -> np.ndarray:
+        """Noise for `steps` actions, scaled so that `act` has only to add it."""
+        noise = self.head.noise(generator, (steps,))
+        if isinstance(self.head, Gaussian):
+            noise *= np.exp(self._free)
+        return noise
+
+    def act(self, observation: np.ndarray, noise: np.ndarray | None) -> np.ndarray:
+        """Sample with noise drawn by `noise`; without any, the most likely action."""
+        outputs = self.outputs(observation)
+        if isinstance(self.head, Gaussian):
+            return outputs if noise is None else outputs + noise
+        if isinstance(self.head, Categorical):
+            return self.head.act(outputs, np.float32(0) if noise is None else noise)
+        return self._act_product(outputs, noise)
+
+    def _act_product(self, outputs: np.ndarray, noise: np.ndarray | None) -> np.ndarray:
+        parts, at, free = [], 0, 0
+        for head in self.head.heads:
+            piece = outputs[..., at : at + head.outputs]
+            drawn = np.float32(0) if noise is None else noise[..., at : at + head.outputs]
+            if isinstance(head, Gaussian):
+                parts.append(piece + drawn * np.exp(self._free[free : free + head.free]))
+            else:
+                parts.append(head.act(piece, drawn))
+            at, free = at + head.outputs, free + head.free
+        return np.concatenate(parts, -1).astype(np.float32)

@@ -1,0 +1,85 @@
+"""A trained agent: the policy that the picking rule reports, ready to act."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mppo.actor import Actor
+from mppo.errors import BadRequest
+from mppo.methods import Method
+from mppo.policies import Architecture, Policy
+from mppo.seeding import Role, generator
+from mppo.spaces import Spaces
+
+
+class Agent:
+    """One policy with the spaces it was trained for; `predict` is as in Stable-Baselines3."""
+
+    def __init__(
+        self,
+        method: Method,
+        spaces: Spaces,
+        architecture: Architecture,
+        policy: Policy,
+        seed: int = 0,
+        clip: bool = True,
+        path: int = 0,
+    ):
+        self.method, self.spaces, self.architecture = method, spaces, architecture
+        self.policy, self.path = policy, path
+        self.evaluations: list[dict[str, Any]] = []
+        self.metrics: list[dict[str, Any]] = []
+        self._clip = clip
+        self._actor = Actor(architecture, policy)
+        self._generator = generator(seed, Role.PREDICTION)
+
+    @property
+    def observation_space(self):
+        """The observation space that `predict` takes."""
+        return self.spaces.observation
+
+    @property
+    def action_space(self):
+        """The action space that `predict` answers in."""
+        return self.spaces.action
+
+    def predict(
+        self,
+        observation: Any,
+        state: Any = None,
+        episode_start: Any = None,
+        deterministic: bool = False,
+    ) -> tuple[Any, Any]:
+        """The action for one observation, or actions for a stack of them, and `state` unchanged."""
+        single, flat = self._flat(observation)
+        noise = None if deterministic else self._actor.noise(self._generator, len(flat))
+        actions = self._actor.act(flat, noise)
+        if single:
+            return self.spaces.to_env_one(actions[0], self._clip), state
+        return self.spaces.to_env(actions, self._clip), state
+
+    def _flat(self, observation: Any) -> tuple[bool, np.ndarray]:
+        """Whether it is a single observation, and a stack of flat ones."""
+        space = self.spaces.observation
+        if isinstance(observation, dict | tuple) or space.shape is None:
+            if space.contains(observation):
+                return True, self.spaces.flatten_one(observation)[None]
+            count = len(_any_leaf(observation))
+            return False, self.spaces.flatten(observation, count)
+        array = np.asarray(observation)
+        if array.shape == space.shape:
+            return True, self.spaces.flatten_one(array)[None]
+        if array.shape[1:] == space.shape:
+            return False, self.spaces.flatten(array, len(array))
+        raise BadRequest(
+            f"the observation has shape {array.shape}; the policy was trained on {space.shape} "
+            "(or a stack of such)"
+        )
+
+
+def _any_leaf(value: Any) -> Any:
+    while isinstance(value, dict | tuple):
+        value = next(iter(value.values())) if isinstance(value, dict) else value[0]
+    return value

@@ -1,0 +1,67 @@
+"""The command line: one program, a sub-command for each job. Nothing heavy is imported for help."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from typing import NamedTuple
+
+from mppo.errors import BadRequest, EnvironmentFault, RunLocked, did_you_mean
+
+
+class Command(NamedTuple):
+    """A sub-command: where its `main(arguments)` lives, and one line for the overview."""
+
+    module: str
+    summary: str
+
+
+COMMANDS = {
+    "train": Command("mppo.cli.train", "train a method on an environment"),
+    "methods": Command("mppo.cli.listing", "list the methods and what they differ in"),
+    "envs": Command("mppo.cli.listing", "list the tasks of the paper"),
+    "demo": Command("mppo.cli.demo", "the paper's motivating example on the Maze, in minutes"),
+}
+
+OVERVIEW = """\
+usage: mppo COMMAND ...
+
+Multi-Path Policy Optimization: on-policy reinforcement learning that explores.
+
+commands:
+{commands}
+
+  mppo COMMAND --help     explains a command and shows an example
+  mppo --version          says which version this is
+
+example:
+  mppo train mp-trpo mppo/Maze-v0 --steps 1e6 --seed 0 --out runs/maze
+"""
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run one command; the exit code says how it went."""
+    words = sys.argv[1:] if arguments is None else arguments
+    if not words or words[0] in ("-h", "--help", "help"):
+        lines = [f"  {name:<10} {command.summary}" for name, command in COMMANDS.items()]
+        print(OVERVIEW.format(commands="\n".join(lines)), end="")
+        return 0 if words else 2
+    if words[0] == "--version":
+        from mppo import __version__
+
+        print(f"mppo {__version__}")
+        return 0
+    try:
+        if words[0] not in COMMANDS:
+            hint = did_you_mean(words[0], COMMANDS)
+            raise BadRequest(f'unknown command "{words[0]}"{hint or "; mppo --help lists them"}')
+        command = importlib.import_module(COMMANDS[words[0]].module)
+        return command.main(words[0], words[1:])
+    except (BadRequest, EnvironmentFault, RunLocked) as error:
+        print(f"mppo: {error}", file=sys.stderr)
+        return error.exit_code
+    except BrokenPipeError:
+        return 0  # the reader of a pipe has seen enough
+    except KeyboardInterrupt:
+        print("mppo: interrupted", file=sys.stderr)
+        return 130

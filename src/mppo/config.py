@@ -1,0 +1,149 @@
+"""Methods as JSON: every component carries its kind, so that a file says all and loads back."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import types
+import typing
+from typing import Any
+
+from mppo.critic import Critic
+from mppo.errors import BadRequest, did_you_mean
+from mppo.methods import COMPONENTS, METHODS, Method
+from mppo.networks import Mlp
+
+_PLAIN: dict[str, type] = {"method": Method, "critic": Critic, "mlp": Mlp}
+_KINDS: dict[str, type] = _PLAIN | {
+    kind: component for axis in COMPONENTS.values() for kind, component in axis.items()
+}
+_NAMES = {component: kind for kind, component in _KINDS.items()}
+
+
+def kind_of(component: Any) -> str:
+    """The name of a component's class: a word of ours, or `module:Class` for anyone else's."""
+    cls = type(component)
+    if cls.__module__.startswith("mppo."):
+        return _NAMES.get(cls) or cls.__name__.lower()
+    return _NAMES.get(cls) or f"{cls.__module__}:{cls.__qualname__}"
+
+
+def to_json(value: Any) -> Any:
+    """Plain data of a dataclass, recursively, with its kind.
+
+    >>> to_json(METHODS["mp-trpo"].picking)["kind"], to_json(METHODS["mp-trpo"].picking)["alpha"]
+    ('weighted', 0.1)
+    """
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        fields = {f.name: to_json(getattr(value, f.name)) for f in dataclasses.fields(value)}
+        return {"kind": kind_of(value), **fields}
+    if isinstance(value, tuple | list):
+        return [to_json(item) for item in value]
+    return value
+
+
+def from_json(data: Any, allow_imports: bool = False) -> Any:
+    """The value that `to_json` wrote.
+
+    A kind of somebody else's package would have to be imported, which runs its code: that is done
+    only where the caller allows it, never for a file just because it says so.
+    """
+    if isinstance(data, list):
+        return tuple(from_json(item, allow_imports) for item in data)
+    if not isinstance(data, dict):
+        return data
+    cls = component_class(data.get("kind", ""), allow_imports)
+    known = {f.name for f in dataclasses.fields(cls)}
+    given = {name: value for name, value in data.items() if name != "kind"}
+    unknown = set(given) - known
+    if unknown:
+        name = sorted(unknown)[0]
+        raise BadRequest(f'"{data["kind"]}" has no field "{name}"{did_you_mean(name, known)}')
+    return cls(**{name: from_json(value, allow_imports) for name, value in given.items()})
+
+
+def component_class(kind: str, allow_imports: bool = False, among: dict | None = None) -> type:
+    """The class of that kind; `module:Class` is imported if allowed."""
+    names = _KINDS if among is None else among
+    if kind in names:
+        return names[kind]
+    if ":" in kind and allow_imports:
+        module, _, name = kind.partition(":")
+        try:
+            return getattr(importlib.import_module(module), name)
+        except (ImportError, AttributeError) as error:
+            raise BadRequest(f'cannot load "{kind}": {error}') from error
+    raise BadRequest(
+        f'unknown kind "{kind}"{did_you_mean(kind, names)} Known: {", ".join(sorted(names))}'
+        + (" (or module:Class of your own)" if allow_imports else "")
+    )
+
+
+def method_named(name: str) -> Method:
+    """The method of that name."""
+    if name in METHODS:
+        return METHODS[name]
+    hint = did_you_mean(name, METHODS)
+    raise BadRequest(f'unknown method "{name}"{hint} The methods are: {", ".join(METHODS)}')
+
+
+def name_of(method: Method) -> str:
+    """The name of a method that has one, else "custom"."""
+    return next((name for name, known in METHODS.items() if known == method), "custom")
+
+
+def overridden(method: Method, changes: dict[str, Any]) -> Method:
+    """The method with fields replaced; dots reach into components, a component's name swaps it.
+
+    >>> overridden(METHODS["mp-trpo"], {"picking.alpha": 0.5, "paths": 4}).picking.alpha
+    0.5
+    >>> overridden(METHODS["mp-trpo"], {"picking": "best"}).picking
+    Best(start='unvisited-first', ties='least-picked')
+    """
+    swaps = {name: value for name, value in changes.items() if "." not in name}
+    for name, value in swaps.items():
+        if name in COMPONENTS and isinstance(value, str):
+            value = component_class(value, True, COMPONENTS[name])()
+        method = _replaced(method, name, value)
+    for name, value in changes.items():
+        if "." in name:
+            method = _deep(method, name.split("."), value, name)
+    return method
+
+
+def _deep(target: Any, path: list[str], value: Any, name: str) -> Any:
+    if len(path) == 1:
+        return _replaced(target, path[0], value)
+    if path[0] not in {f.name for f in dataclasses.fields(target)}:
+        return _replaced(target, path[0], value)  # raises with a suggestion
+    return _replaced(target, path[0], _deep(getattr(target, path[0]), path[1:], value, name))
+
+
+def _replaced(target: Any, name: str, value: Any) -> Any:
+    known = {f.name for f in dataclasses.fields(target)}
+    if name not in known:
+        raise BadRequest(
+            f'"{kind_of(target)}" has no field "{name}"{did_you_mean(name, known)} '
+            f"Fields: {', '.join(sorted(known))}"
+        )
+    _check_type(target, name, value)
+    try:
+        return dataclasses.replace(target, **{name: value})
+    except ValueError as error:
+        raise BadRequest(str(error)) from error
+
+
+def _check_type(target: Any, name: str, value: Any) -> None:
+    """Numbers for numbers, allowed words for words; unions of components are left to use."""
+    wanted = typing.get_type_hints(type(target))[name]
+    if typing.get_origin(wanted) is typing.Literal:
+        allowed = typing.get_args(wanted)
+        if value not in allowed:
+            hint = did_you_mean(str(value), map(str, allowed))
+            raise BadRequest(f"{name} is {value!r}{hint} Allowed: {', '.join(map(str, allowed))}")
+    elif wanted in (int, float, bool):
+        fits = isinstance(value, (int, float) if wanted is float else wanted)
+        if not fits or (wanted is not bool and isinstance(value, bool)):
+            raise BadRequest(f"{name} is {value!r}; it must be a {wanted.__name__}")
+    elif isinstance(wanted, types.UnionType) and isinstance(value, str):
+        raise BadRequest(f"{name} is {value!r}; give a component")

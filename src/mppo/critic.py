@@ -1,0 +1,78 @@
+"""Line 7: the value network and its regression."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from mppo import filters
+from mppo.advantages import Target
+from mppo.filters import Filter
+from mppo.lazy import jax, jnp, optax
+from mppo.minibatches import epochs_of_minibatches
+from mppo.networks import Mlp
+from mppo.types import PyTree
+
+
+class Value(NamedTuple):
+    """One value network, the filter it looks through and its optimiser's state."""
+
+    network: PyTree
+    filter: Filter
+    optimiser: PyTree
+
+
+@dataclass(frozen=True)
+class Critic:
+    """How the value network is built and fitted."""
+
+    epochs: int = 5
+    """Passes over the batch in each iteration."""
+    minibatch: int = 64
+    """Samples of one step."""
+    learning_rate: float = 1e-3
+    """Step size of Adam."""
+    adam_epsilon: float = 1e-8
+    """Adam's epsilon."""
+    target: Target = "td-lambda"
+    """What V is fitted to: the lambda-return (base code) or one step ahead (the paper's text)."""
+    network: Mlp = Mlp()
+    """The value network."""
+    filtered: bool = True
+    """Whether V sees standardised observations."""
+
+    def _adam(self) -> optax.GradientTransformation:
+        return optax.adam(self.learning_rate, eps=self.adam_epsilon)
+
+    def init(self, key: jax.Array, observation_size: int) -> Value:
+        """A random value network."""
+        network = self.network.init(key, observation_size, 1)
+        return Value(network, filters.init(observation_size), self._adam().init(network))
+
+    def values(self, value: Value, observations: jax.Array) -> jax.Array:
+        """V of a stack of observations, of any leading shape."""
+        x = filters.apply(value.filter, observations) if self.filtered else observations
+        return self.network.apply(value.network, x)[..., 0]
+
+    def fit(
+        self, value: Value, observations: jax.Array, targets: jax.Array, key: jax.Array
+    ) -> tuple[Value, jax.Array]:
+        """Regression on the mean squared error; returns the last pass's mean loss too."""
+        adam = self._adam()
+        x = filters.apply(value.filter, observations) if self.filtered else observations
+
+        def loss(network: PyTree, part) -> jax.Array:
+            inputs, wanted = part
+            return jnp.mean((self.network.apply(network, inputs)[..., 0] - wanted) ** 2)
+
+        def step(carry, part):
+            network, moments = carry
+            error, gradient = jax.value_and_grad(loss)(network, part)
+            updates, moments = adam.update(gradient, moments, network)
+            return (optax.apply_updates(network, updates), moments), error
+
+        (network, moments), errors = epochs_of_minibatches(
+            step, (value.network, value.optimiser), (x, targets), self.epochs, self.minibatch, key
+        )
+        last_pass = errors[-(errors.shape[0] // self.epochs) :]
+        return Value(network, value.filter, moments), jnp.mean(last_pass)

@@ -1,0 +1,172 @@
+"""SparseCartPoleSwingup: swing a pole up by pushing its cart; the model is rllab's, without Box2D.
+
+Angle b counter-clockwise from upright, force F to the right, frictionless:
+
+    D       = (M + m) J - (m l cos b)^2
+    x_acc   = [J (F - m l b_dot^2 sin b) + (m l)^2 g sin b cos b] / D
+    b_acc   = [m l cos b (F - m l b_dot^2 sin b) + (M + m) m l g sin b] / D
+
+Velocities first, then positions with the new velocities, as Box2D does.
+"""
+
+from typing import Any, ClassVar
+
+import gymnasium
+import numpy as np
+from gymnasium.spaces import Box
+from gymnasium.vector import AutoresetMode
+
+from . import drawing
+from .batch import RENDER_MODES, BatchEnv, BatchVectorEnv, checked_box_actions
+from .contract import State, check_num_envs, check_positive
+
+HORIZON = 500
+STEP = 0.05  # s
+RENDER_FPS = 20
+GRAVITY = 10.0
+TOTAL_MASS = 1.1  # cart 1, pole 0.1
+MOMENT = 0.05  # m l: mass of the pole times the distance of its centre from the hinge
+INERTIA = 0.1 * (0.1**2 + 1.0) / 12.0 + 0.1 * 0.5**2  # J, about the hinge
+LENGTH = 1.0
+SPEEDS = np.array([[2.0 / STEP], [np.pi / 2.0 / STEP]])  # Box2D's limits for one step
+START = np.array([1.0, 2.0, 1.0, 3.0])  # half-widths of the uniform draws
+ANGLE_BOUND = 1e6  # rad; the speed limit forbids more within 600 000 steps
+
+
+class CartPoleDynamics:
+    """The swing-up for a batch; see `SparseCartPoleSwingup` for the arguments.
+
+    Rows of the state: x, b, x_dot, b_dot, so that positions and velocities are blocks.
+    """
+
+    horizon = HORIZON
+    render_fps = RENDER_FPS
+
+    def __init__(
+        self,
+        num_envs: int,
+        force_limit: float = 10.0,
+        threshold: float = 0.8,
+        track_limit: float = 3.0,
+    ) -> None:
+        self.num_envs = check_num_envs(num_envs)
+        self.force_limit = check_positive("force_limit", force_limit)
+        self.track_limit = check_positive("track_limit", track_limit)
+        if not isinstance(threshold, (int, float, np.number)) or not -1.0 <= threshold < 1.0:
+            raise ValueError(f"threshold is {threshold!r}; allowed: a cosine from -1 to below 1")
+        self.threshold = float(threshold)
+        bound = [self.track_limit + 2.0, SPEEDS[0, 0], ANGLE_BOUND, SPEEDS[1, 0]]
+        high = np.nextafter(np.array(bound, dtype=np.float32), np.float32(np.inf))
+        self.observation_space: gymnasium.Space = Box(-high, high, dtype=np.float32)
+        self.action_space: gymnasium.Space = Box(-1.0, 1.0, (1,), np.float32)
+        self._state = np.zeros((4, num_envs))
+        self._position, self._velocity = self._state[:2], self._state[2:]
+        self._acceleration, self._scratch = np.empty((2, 2, num_envs))
+        self._sine, self._cosine = np.empty((2, num_envs))
+        self._fast = SPEEDS.repeat(num_envs, axis=1)
+        self._slow = -self._fast
+
+    def start(self, i: int, generator: np.random.Generator) -> None:
+        """Draw x, x_dot, b, b_dot uniformly about a hanging pole at the middle of the track."""
+        x, x_dot, b, b_dot = generator.uniform(-START, START)
+        self._state[:, i] = x, np.pi + b, x_dot, b_dot
+
+    def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Push all carts for one step."""
+        force = checked_box_actions(actions, (self.num_envs, 1))[:, 0]
+        force *= self.force_limit
+        self._accelerate(force)
+        np.multiply(self._acceleration, STEP, out=self._scratch)
+        self._velocity += self._scratch
+        np.minimum(self._velocity, self._fast, out=self._velocity)
+        np.maximum(self._velocity, self._slow, out=self._velocity)
+        np.multiply(self._velocity, STEP, out=self._scratch)
+        self._position += self._scratch
+        terminated = np.abs(self._position[0]) > self.track_limit
+        upright = np.cos(self._position[1]) > self.threshold
+        return (upright > terminated).astype(np.float64), terminated
+
+    def _accelerate(self, force: np.ndarray) -> None:
+        sine, cosine = self._sine, self._cosine
+        acceleration, (push, weight) = self._acceleration, self._scratch
+        b, b_dot = self._position[1], self._velocity[1]
+        np.sin(b, out=sine)
+        np.cos(b, out=cosine)
+        np.multiply(b_dot, b_dot, out=push)  # push = F - m l b_dot^2 sin b
+        push *= sine
+        push *= MOMENT
+        np.subtract(force, push, out=push)
+        np.multiply(sine, MOMENT * GRAVITY, out=weight)  # weight = m l g sin b
+        cosine *= MOMENT
+        np.multiply(cosine, weight, out=acceleration[0])
+        acceleration[0] += INERTIA * push
+        push *= cosine
+        np.multiply(weight, TOTAL_MASS, out=acceleration[1])
+        acceleration[1] += push
+        cosine *= cosine
+        np.subtract(TOTAL_MASS * INERTIA, cosine, out=cosine)
+        acceleration /= cosine
+
+    def observe(self) -> np.ndarray:
+        """x, x_dot, b, b_dot of each."""
+        return self._state[[0, 2, 1, 3]].T.astype(np.float32, order="C")
+
+    def arrays(self) -> State:
+        """Positions and velocities."""
+        return {"state": self._state}
+
+    def picture(self, i: int) -> np.ndarray:
+        """Track, cart and pole."""
+        x, angle = self._position[:, i].tolist()
+        scale = 600 / (2.0 * self.track_limit + 2.0)
+        image = drawing.canvas(600, 300)
+        level, middle = 190.0, 300.0 + x * scale
+        hinge = middle, level - 0.25 * scale
+        tip = middle - np.sin(angle) * scale * LENGTH, hinge[1] - np.cos(angle) * scale * LENGTH
+        ends = [300.0 + side * self.track_limit * scale for side in (-1, 1)]
+        drawing.line(image, (ends[0], level), (ends[1], level), 4, drawing.GREY)
+        for end in ends:
+            drawing.line(image, (end, level - 12), (end, level + 12), 4, drawing.GREY)
+        drawing.rectangle(image, (middle, level), 0.8 * scale, 0.5 * scale, drawing.INK)
+        upright = np.cos(angle) > self.threshold
+        drawing.line(image, hinge, tip, 10, drawing.GREEN if upright else drawing.RED)
+        drawing.disc(image, hinge, 6, drawing.SAND)
+        return image
+
+
+class SparseCartPoleSwingup(BatchEnv):
+    """1 for each step with cos(angle) > `threshold`; ends where the cart leaves ±`track_limit` m.
+
+    Observed: x, x_dot, angle (0 upright, not wrapped), angular speed. The action in [-1, 1] is
+    clipped and scaled to ±`force_limit` N.
+    """
+
+    metadata: ClassVar[dict[str, Any]] = {"render_modes": RENDER_MODES, "render_fps": RENDER_FPS}
+
+    def __init__(
+        self,
+        force_limit: float = 10.0,
+        threshold: float = 0.8,
+        track_limit: float = 3.0,
+        horizon: int | None = None,
+        render_mode: str | None = None,
+    ) -> None:
+        dynamics = CartPoleDynamics(1, force_limit, threshold, track_limit)
+        super().__init__(dynamics, horizon, render_mode)
+
+
+class SparseCartPoleSwingupVector(BatchVectorEnv):
+    """Several swing-ups; the arguments are those of `SparseCartPoleSwingup`."""
+
+    def __init__(
+        self,
+        num_envs: int = 1,
+        *,
+        horizon: int | None = None,
+        max_episode_steps: int | None = None,
+        autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
+        render_mode: str | None = None,
+        **task: Any,
+    ) -> None:
+        dynamics = CartPoleDynamics(num_envs, **task)
+        super().__init__(dynamics, horizon, max_episode_steps, autoreset_mode, render_mode)

@@ -1,0 +1,93 @@
+"""Run episodes of one policy, on environments and random streams of their own."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+
+import numpy as np
+from gymnasium.vector import VectorEnv
+
+from mppo.actor import Actor
+from mppo.seeding import Role, generator, integer
+from mppo.spaces import Spaces
+
+LONGEST = 10_000  # steps of an episode that no time limit ends
+BLOCK = 1000  # steps whose noise is drawn at once
+
+
+class Evaluator:
+    """Plays one episode in each of its environments, which must restart only when told."""
+
+    def __init__(
+        self, envs: VectorEnv, spaces: Spaces, seed: int, clip: bool = False, workers: int = 1
+    ):
+        self.envs, self.spaces, self.seed, self.clip = envs, spaces, seed, clip
+        self._workers = max(1, min(workers, envs.num_envs))
+
+    def close(self) -> None:
+        """Release the environments."""
+        self.envs.close()
+
+    def __call__(
+        self, actor: Actor, number: int, episodes: int, deterministic: bool = False
+    ) -> np.ndarray:
+        """Returns of the episodes of evaluation `number`; the start states are those of any mode."""
+        if not episodes:
+            return np.zeros(0)
+        if not hasattr(self.envs, "lanes"):
+            return self._in_step(actor, number, deterministic)[:episodes]
+        play = partial(self._episode, actor, number, deterministic)
+        if self._workers == 1:
+            return np.array([play(e) for e in range(episodes)])
+        with ThreadPoolExecutor(self._workers) as pool:
+            return np.array(list(pool.map(play, range(episodes))))
+
+    def _noise(self, actor: Actor, number: int, e: int, block: int) -> np.ndarray:
+        """Noise for the next block of steps of one episode."""
+        stream = generator(self.seed, Role.EVALUATION_ACTIONS, number, e, block)
+        return actor.noise(stream, BLOCK)
+
+    def _episode(self, actor: Actor, number: int, deterministic: bool, e: int) -> float:
+        """One episode by itself: physics runs without the interpreter's lock."""
+        lane = self.envs.lanes[e]  # type: ignore
+        low, high = self.spaces.action.low, self.spaces.action.high  # type: ignore
+        lane.generator = generator(self.seed, Role.EVALUATION_ENVIRONMENT, number, e)
+        lane.reset()
+        total, noise = 0.0, None
+        for t in range(LONGEST):
+            if not deterministic and t % BLOCK == 0:
+                noise = self._noise(actor, number, e, t // BLOCK)
+            drawn = None if noise is None else noise[t % BLOCK]
+            action = actor.act(lane.observation.astype(np.float32), drawn)
+            if self.clip:
+                action = np.clip(action, low, high)
+            reward, terminated, truncated = lane.step(action)
+            total += reward
+            if terminated or truncated:
+                break
+        return total
+
+    def _in_step(self, actor: Actor, number: int, deterministic: bool) -> np.ndarray:
+        """All episodes side by side."""
+        count = self.envs.num_envs
+        seeds = [integer(self.seed, Role.EVALUATION_ENVIRONMENT, number, e) for e in range(count)]
+        seen, _ = self.envs.reset(seed=seeds)
+        returns, playing = np.zeros(count), np.ones(count, bool)
+        noise = None
+        for t in range(LONGEST):
+            if not deterministic and t % BLOCK == 0:
+                blocks = [self._noise(actor, number, e, t // BLOCK) for e in range(count)]
+                noise = np.stack(blocks, 1)
+            drawn = None if noise is None else noise[t % BLOCK]
+            actions = actor.act(self.spaces.flatten(seen, count), drawn)
+            env_actions = self.spaces.to_env(actions, self.clip)
+            seen, rewards, terminated, truncated, _ = self.envs.step(env_actions)
+            returns += np.where(playing, rewards, 0.0)
+            ended = terminated | truncated
+            playing &= ~ended
+            if not playing.any():
+                break
+            if ended.any():  # goes on unseen until all have finished
+                seen, _ = self.envs.reset(options={"reset_mask": ended})
+        return returns

@@ -1,0 +1,52 @@
+"""The compiled parts of an iteration: `jit` is applied here and nowhere else."""
+
+from __future__ import annotations
+
+import os
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from mppo import iteration
+from mppo.lazy import jax, warn_about_threads
+from mppo.methods import Method
+from mppo.policies import Architecture
+
+
+class Programs(NamedTuple):
+    """What one method on one architecture compiles to."""
+
+    init: Any  # key -> State
+    pick: Any  # State -> index, Policy
+    report: Any  # State -> index, Policy
+    learn: Any  # State, index, Trajectories -> State, metrics; consumes the old state
+    measure_only: Any
+
+
+@lru_cache(maxsize=64)
+def programs(method: Method, architecture: Architecture) -> Programs:
+    """Compiled at first call of each, kept for further runs in this process and on disk."""
+    warn_about_threads()
+    _keep_compiled()
+    return Programs(
+        jax.jit(partial(iteration.init, method, architecture)),
+        jax.jit(partial(iteration.pick, method)),
+        jax.jit(partial(iteration.report, method)),
+        jax.jit(partial(iteration.learn, method, architecture), donate_argnums=0),
+        jax.jit(partial(iteration.measure_only, method, architecture), donate_argnums=0),
+    )
+
+
+def _keep_compiled() -> None:
+    """Let XLA keep compiled programs in the user's cache, unless told otherwise."""
+    if jax.config.jax_compilation_cache_dir or os.environ.get("MPPO_COMPILATION_CACHE") == "off":
+        return
+    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    folder = Path(os.environ.get("MPPO_COMPILATION_CACHE") or Path(home) / "mppo" / "xla")
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError:
+        return  # a cache is a convenience: without one, compiling takes its time
+    jax.config.update("jax_compilation_cache_dir", str(folder))
+    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.1)
+    jax.config.update("jax_persistent_cache_min_entry_size_bytes", 0)

@@ -1,0 +1,122 @@
+"""What a user may name as environment, and the vector environments made from it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import gymnasium
+from gymnasium.vector import AutoresetMode, SyncVectorEnv, VectorEnv
+
+from mppo import envs
+from mppo.errors import BadRequest, did_you_mean
+from mppo.spaces import Spaces
+
+MOST_ENVS = 64
+MakeEnv = Callable[[], gymnasium.Env]
+
+
+@dataclass(frozen=True)
+class Task:
+    """An environment to train on: how to make it, and what it is like."""
+
+    name: str
+    make: Callable[[int], VectorEnv]  # that many environments, which reset only when told
+    spaces: Spaces
+    horizon: int | None
+    native: bool  # stepped by this package's own vector environment
+    of_the_paper: bool
+
+    def envs_for(self, batch_size: int, wanted: int = 0) -> int:
+        """How many environments share a batch: as many whole episodes as fit, each alike.
+
+        >>> Task("", None, None, 1000, False, False).envs_for(5000)
+        5
+        >>> Task("", None, None, 1000, False, False).envs_for(2048)
+        2
+        """
+        if wanted:
+            if batch_size % wanted:
+                raise BadRequest(
+                    f"a batch of {batch_size} steps cannot be shared by {wanted} environments; "
+                    f"choose envs so that it divides batch_size"
+                )
+            return wanted
+        most = max(1, min(batch_size // self.horizon, MOST_ENVS)) if self.horizon else 1
+        return max(n for n in range(1, most + 1) if batch_size % n == 0)
+
+
+def task(env: str | MakeEnv, **kwargs) -> Task:
+    """The task behind a Gymnasium id or a callable that makes an environment."""
+    if isinstance(env, str):
+        return _registered(env, kwargs)
+    if callable(env):
+        return _made_by(env)
+    raise BadRequest(
+        f"env is {env!r}; give a Gymnasium id or a callable that makes an environment"
+    )
+
+
+def _registered(env_id: str, kwargs: dict) -> Task:
+    name = env_id if _known(env_id) else _with_namespace(env_id)
+    spec = gymnasium.spec(name)
+    native = envs.native_vector(name, 1, **kwargs)
+    probe = native if native is not None else _sync([lambda: gymnasium.make(name, **kwargs)])
+    found = Spaces(probe.single_observation_space, probe.single_action_space, name)
+    probe.close()
+    _ = found.observation_size, found.head  # refuse what cannot be handled before anything is made
+
+    def make(count: int) -> VectorEnv:
+        vector = envs.native_vector(name, count, **kwargs)
+        return vector or _sync([lambda: gymnasium.make(name, **kwargs)] * count)
+
+    horizon = kwargs.get("horizon") or kwargs.get("max_episode_steps") or spec.max_episode_steps
+    paper = {entry.id for entry in envs.TASKS}
+    return Task(name, make, found, horizon, native is not None, name in paper)
+
+
+def _known(env_id: str) -> bool:
+    try:
+        gymnasium.spec(env_id)
+    except (gymnasium.error.Error, ModuleNotFoundError):
+        return False
+    return True
+
+
+def _with_namespace(env_id: str) -> str:
+    """Our own tasks without their prefix, or a refusal with a suggestion."""
+    if _known(f"mppo/{env_id}"):
+        return f"mppo/{env_id}"
+    bare = {name.removeprefix("mppo/"): name for name in gymnasium.registry}
+    hint = did_you_mean(env_id, [*gymnasium.registry, *bare])
+    raise BadRequest(
+        f'unknown environment "{env_id}"{hint or "; mppo envs lists the tasks of the paper, and any "}'
+        + ("" if hint else "registered Gymnasium id will do (module:id imports its module first)")
+    )
+
+
+def _made_by(function: MakeEnv) -> Task:
+    env = function()
+    if not isinstance(env, gymnasium.Env):
+        raise BadRequest(
+            f"{function!r} made {env!r}; it must make a gymnasium.Env (a fresh one on every call)"
+        )
+    name = env.spec.id if env.spec is not None else type(env.unwrapped).__name__
+    found = Spaces(env.observation_space, env.action_space, name)
+    _ = found.observation_size, found.head
+    horizon = _time_limit(env)
+    env.close()
+    return Task(name, lambda n: _sync([function] * n), found, horizon, False, False)
+
+
+def _time_limit(env: gymnasium.Env) -> int | None:
+    while True:
+        if isinstance(env, gymnasium.wrappers.TimeLimit):
+            return env._max_episode_steps
+        if not isinstance(env, gymnasium.Wrapper):
+            return env.spec.max_episode_steps if env.spec is not None else None
+        env = env.env
+
+
+def _sync(makers: list[MakeEnv]) -> VectorEnv:
+    return SyncVectorEnv(makers, autoreset_mode=AutoresetMode.DISABLED)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from mppo import filters
-from mppo.heads import Categorical, Gaussian
+from mppo.heads import Categorical, Gaussian, Product
 from mppo.lazy import jax
 from mppo.policies import Architecture, Policy
 
+_SILENCE = np.zeros(1, np.float32)
 _ACTIVATIONS = {
     "tanh": lambda x: np.tanh(x, out=x),
     "relu": lambda x: np.maximum(x, 0, out=x),
@@ -64,14 +65,16 @@ class Actor:
         if isinstance(self.head, Gaussian):
             return outputs if noise is None else outputs + noise
         if isinstance(self.head, Categorical):
-            return self.head.act(outputs, np.float32(0) if noise is None else noise)
-        return self._act_product(outputs, noise)
+            return self.head.act(outputs, _SILENCE if noise is None else noise)
+        return self._act_product(self.head, outputs, noise)
 
-    def _act_product(self, outputs: np.ndarray, noise: np.ndarray | None) -> np.ndarray:
+    def _act_product(
+        self, product: Product, outputs: np.ndarray, noise: np.ndarray | None
+    ) -> np.ndarray:
         parts, at, free = [], 0, 0
-        for head in self.head.heads:
+        for head in product.heads:
             piece = outputs[..., at : at + head.outputs]
-            drawn = np.float32(0) if noise is None else noise[..., at : at + head.outputs]
+            drawn = _SILENCE if noise is None else noise[..., at : at + head.outputs]
             if isinstance(head, Gaussian):
                 parts.append(piece + drawn * np.exp(self._free[free : free + head.free]))
             else:

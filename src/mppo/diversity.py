@@ -91,8 +91,10 @@ class Diversity:
         return trajectories.rewards
 
     def bonus(self, architecture: Architecture, state: DiversityState) -> Bonus:
-        weights = state.weight * self.weights(state) / jnp.maximum(
-            jnp.minimum(state.count, self.priors), 1
+        weights = (
+            state.weight
+            * self.weights(state)
+            / jnp.maximum(jnp.minimum(state.count, self.priors), 1)
         )
 
         def bonus(policy: Policy, observations: jax.Array) -> jax.Array:

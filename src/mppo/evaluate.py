@@ -32,7 +32,7 @@ class Evaluator:
     def __call__(
         self, actor: Actor, number: int, episodes: int, deterministic: bool = False
     ) -> np.ndarray:
-        """Returns of the episodes of evaluation `number`; the start states are those of any mode."""
+        """Returns of the episodes of evaluation `number`; both modes start from the same states."""
         if not episodes:
             return np.zeros(0)
         if not hasattr(self.envs, "lanes"):
@@ -72,7 +72,7 @@ class Evaluator:
         """All episodes side by side."""
         count = self.envs.num_envs
         seeds = [integer(self.seed, Role.EVALUATION_ENVIRONMENT, number, e) for e in range(count)]
-        seen, _ = self.envs.reset(seed=seeds)
+        seen, _ = self.envs.reset(seed=seeds)  # type: ignore
         returns, playing = np.zeros(count), np.ones(count, bool)
         noise = None
         for t in range(LONGEST):

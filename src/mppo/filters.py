@@ -29,7 +29,7 @@ def update(filter: Filter, observations: jax.Array) -> Filter:
 
     >>> seen = update(init(1), jnp.array([[1.0], [3.0]]))
     >>> print(seen.mean.round(2), (seen.deviations / seen.count).round(2))
-    [1.99] [1.01]
+    [1.99] [1.02]
     """
     n = observations.shape[0]
     mean = jnp.mean(observations, axis=0)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal
 
 import numpy as np
@@ -122,7 +123,7 @@ class Categorical:
         if tsallis == 1.0:
             return sum(-jnp.sum(jnp.exp(log) * log) for log in logs)  # type: ignore
         powers = math.prod(jnp.sum(jnp.exp(tsallis * log)) for log in logs)
-        return (1 - powers) / (tsallis - 1)
+        return (1 - powers) / (tsallis - 1)  # type: ignore
 
     def kl(self, statistics: jax.Array, other: jax.Array) -> jax.Array:
         pairs = zip(self._logs(statistics), self._logs(other), strict=True)
@@ -173,7 +174,7 @@ class Product:
         """The pieces of a vector (its last axis) that belong to each head."""
         sizes = [h.outputs + h.free if by == "statistics" else getattr(h, by) for h in self.heads]
         edges = np.cumsum([0, *sizes])
-        return [vector[..., a:b] for a, b in zip(edges[:-1], edges[1:], strict=True)]
+        return [vector[..., a:b] for a, b in pairwise(edges)]
 
     def _each(self, method: str, *vectors) -> list:
         parts = zip(self.heads, *vectors, strict=True)
@@ -206,7 +207,7 @@ class Product:
     def act(self, statistics: np.ndarray, noise: np.ndarray) -> np.ndarray:
         # a Gaussian draws one number for each action, a Categorical one for each option
         edges = np.cumsum([0, *(head.outputs for head in self.heads)])
-        noises = [noise[..., a:b] for a, b in zip(edges[:-1], edges[1:], strict=True)]
+        noises = [noise[..., a:b] for a, b in pairwise(edges)]
         cut = self._cut(statistics, "statistics")
         return np.concatenate(self._each("act", cut, noises), -1).astype(np.float32)
 

@@ -37,7 +37,10 @@ def init(method: Method, architecture: Architecture, key: jax.Array) -> State:
     def path(k: jax.Array) -> Member:
         policy = architecture.init(jax.random.fold_in(policy_key, k))
         entropy = mean_entropy(
-            architecture, policy, jnp.zeros((1, architecture.observation_size)), method.entropy_index
+            architecture,
+            policy,
+            jnp.zeros((1, architecture.observation_size)),
+            method.entropy_index,
         )
         return Member(
             policy,

@@ -39,10 +39,11 @@ def programs(method: Method, architecture: Architecture) -> Programs:
 
 def _keep_compiled() -> None:
     """Let XLA keep compiled programs in the user's cache, unless told otherwise."""
-    if jax.config.jax_compilation_cache_dir or os.environ.get("MPPO_COMPILATION_CACHE") == "off":
+    wish = os.environ.get("MPPO_COMPILATION_CACHE")
+    if wish == "off" or jax.config.jax_compilation_cache_dir:  # type: ignore
         return
     home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    folder = Path(os.environ.get("MPPO_COMPILATION_CACHE") or Path(home) / "mppo" / "xla")
+    folder = Path(wish or Path(home) / "mppo" / "xla")
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import queue
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import numpy as np
 from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv, VectorEnv
@@ -80,7 +81,7 @@ class Collector:
                 f'"{spaces.name}" restarts in the next step (AutoresetMode.NEXT_STEP), with which '
                 'episodes="continue" would lose samples; use SAME_STEP or DISABLED, or "fresh"'
             )
-        self._lanes = getattr(envs, "lanes", None)
+        self._lanes: list[Any] | None = getattr(envs, "lanes", None)
         self._workers = max(1, min(workers, envs.num_envs))
         self._pool = ThreadPoolExecutor(self._workers) if self._workers > 1 else None
         self._pending = np.zeros(envs.num_envs, bool)  # resets at the next step, NEXT_STEP only
@@ -101,7 +102,7 @@ class Collector:
         streams = [generator(self.seed, Role.ACTIONS, iteration, e) for e in range(envs)]
         noise = [actor.noise(stream, self.steps) for stream in streams]
         if self._lanes is not None:
-            self._by_lane(actor, noise, rows)
+            self._by_lane(self._lanes, actor, noise, rows)
         elif self.mode == AutoresetMode.NEXT_STEP:
             self._in_turn(actor, np.stack(noise), rows)
         else:
@@ -129,7 +130,9 @@ class Collector:
             totals.append((total, discounted, first[2] + len(open_rewards)))
         total, discounted, length = zip(*totals, strict=True)
         return Earlier(
-            np.array(total, np.float32), np.array(discounted, np.float32), np.array(length, np.int32)
+            np.array(total, np.float32),
+            np.array(discounted, np.float32),
+            np.array(length, np.int32),
         )
 
     def _restart(self, iteration: int) -> None:
@@ -144,19 +147,21 @@ class Collector:
         seeds = [integer(self.seed, Role.ENVIRONMENT, iteration, e) for e in range(count)]
         one_each = hasattr(self.envs, "get_state")
         one_each |= isinstance(self.envs.unwrapped, SyncVectorEnv | AsyncVectorEnv)
-        observations, _ = self.envs.reset(seed=seeds if one_each else seeds[0])
+        observations, _ = self.envs.reset(seed=seeds if one_each else seeds[0])  # type: ignore
         self._now[:] = self.spaces.flatten(observations, count)
         self._pending[:] = False
 
-    def _by_lane(self, actor: Actor, noise: list[np.ndarray], rows: Buffers) -> None:
+    def _by_lane(
+        self, lanes: list[Any], actor: Actor, noise: list[np.ndarray], rows: Buffers
+    ) -> None:
         """Each environment by itself, in threads: physics runs without the interpreter's lock."""
         if self._pool is None:
-            for e in range(len(self._lanes)):
-                self._advance(e, actor, noise[e], rows, 0, self.steps)
+            for e, lane in enumerate(lanes):
+                self._advance(lane, e, actor, noise[e], rows, 0, self.steps)
             return
         waiting: queue.SimpleQueue = queue.SimpleQueue()
-        for e in range(len(self._lanes)):
-            waiting.put((e, 0))
+        for e, lane in enumerate(lanes):
+            waiting.put((lane, e, 0))
         workers = [
             self._pool.submit(self._work, waiting, actor, noise, rows) for _ in range(self._workers)
         ]
@@ -171,18 +176,25 @@ class Collector:
         """
         while True:
             try:
-                e, start = waiting.get_nowait()
+                lane, e, start = waiting.get_nowait()
             except queue.Empty:
                 return
             stop = min(start + CHUNK, self.steps)
-            self._advance(e, actor, noise[e], rows, start, stop)
+            self._advance(lane, e, actor, noise[e], rows, start, stop)
             if stop < self.steps:
-                waiting.put((e, stop))
+                waiting.put((lane, e, stop))
 
     def _advance(
-        self, e: int, actor: Actor, noise: np.ndarray, rows: Buffers, start: int, stop: int
+        self,
+        lane: Any,
+        e: int,
+        actor: Actor,
+        noise: np.ndarray,
+        rows: Buffers,
+        start: int,
+        stop: int,
     ) -> None:
-        lane, act, clip = self._lanes[e], actor.act, self.clip
+        act, clip = actor.act, self.clip
         low, high = self.spaces.action.low, self.spaces.action.high  # type: ignore
         observations, actions, rewards = rows.observations[e], rows.actions[e], rows.rewards[e]
         step, observation = lane.step, lane.observation

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from gymnasium import spaces
-from gymnasium.vector.utils import iterate
+from gymnasium.spaces.utils import flatdim, flatten
+from gymnasium.vector.utils import batch_space, iterate
 
 from mppo.errors import BadRequest
 from mppo.heads import Categorical, Gaussian, Head, Product
@@ -33,18 +33,18 @@ class Spaces:
                 "flattened to a vector; wrap the environment in a "
                 "gymnasium.ObservationWrapper that gives a Box of one dimension"
             )
-        return int(spaces.utils.flatdim(self.observation))
+        return int(flatdim(self.observation))
 
     def flatten(self, observations: Any, count: int) -> np.ndarray:
         """A stack of `count` observations as a vector environment gives it: [count, obs]."""
         if isinstance(self.observation, spaces.Box):
             return np.asarray(observations, np.float32).reshape(count, -1)
-        each = iterate(spaces.utils.batch_space(self.observation, count), observations)
+        each = iterate(batch_space(self.observation, count), observations)
         return np.stack([self.flatten_one(one) for one in each])
 
     def flatten_one(self, observation: Any) -> np.ndarray:
         """One observation as a flat vector."""
-        return np.asarray(spaces.utils.flatten(self.observation, observation), np.float32)
+        return np.asarray(flatten(self.observation, observation), np.float32)
 
     @cached_property
     def head(self) -> Head:
@@ -130,13 +130,13 @@ def _decode(space: spaces.Space, actions: np.ndarray, clip: bool) -> tuple[Any, 
     count, width = actions.shape[0], _width(space)
     piece = actions[:, :width]
     if isinstance(space, spaces.Box):
-        piece = piece.reshape(count, *space.shape)
+        piece = piece.reshape(count, *(space.shape or ()))
         if clip:
             piece = np.clip(piece, space.low, space.high)
         return piece.astype(space.dtype, copy=False), width
     if isinstance(space, spaces.Discrete):
         return piece[:, 0].astype(space.dtype) + space.start, width
-    whole = piece.reshape(count, *space.shape).astype(space.dtype)
+    whole = piece.reshape(count, *(space.shape or ())).astype(space.dtype)
     return whole + space.start if isinstance(space, spaces.MultiDiscrete) else whole, width
 
 
@@ -148,7 +148,7 @@ def _first(value: Any) -> Any:
 
 def _refuse_images(space: spaces.Space, name: str) -> None:
     for leaf in _leaves(space):
-        shape: Sequence[int] = leaf.shape or ()
+        shape: tuple[int, ...] = leaf.shape or ()
         if isinstance(leaf, spaces.Box) and (
             len(shape) >= 3 or (len(shape) == 2 and leaf.dtype == np.uint8)
         ):

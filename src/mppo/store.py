@@ -27,11 +27,11 @@ def plain(value: Any) -> Any:
         return [plain(item) for item in value]
     if isinstance(value, np.ndarray):
         return [plain(item) for item in value] if value.ndim else plain(value[()])
-    if isinstance(value, np.bool_ | bool):
+    if isinstance(value, bool | np.bool):
         return bool(value)
     if isinstance(value, np.integer | int):
         return int(value)
-    if isinstance(value, np.float32):
+    if isinstance(value, np.float32):  # type: ignore
         value = float(str(value))  # the shortest decimal that reads back to the same bits
     if isinstance(value, np.floating | float):
         return float(value) if math.isfinite(value) else None
@@ -48,8 +48,10 @@ class RunDirectory:
         """Start a new run here; never over another one."""
         described = self.path / "run.json"
         if described.exists():
-            raise BadRequest(f'"{self.path}" holds another run ({_describe(described)}); '
-                             "choose another --out or remove it")
+            raise BadRequest(
+                f'"{self.path}" holds another run ({_describe(described)}); '
+                "choose another --out or remove it"
+            )
         if self.path.exists() and (not self.path.is_dir() or any(self.path.iterdir())):
             raise BadRequest(f'"{self.path}" is not an empty directory; choose another --out')
         try:
@@ -58,12 +60,12 @@ class RunDirectory:
             raise BadRequest(f'cannot write to "{self.path}": {error.strerror}') from error
         self.write("run.json", run)
 
-    def write(self, name: str, data: dict[str, Any]) -> None:
+    def write(self, name: str, data: dict[str, Any], indent: int | None = 2) -> None:
         """Write a JSON file whole: readers see the old one or the new one."""
         target = self.path / name
         temporary = self.path / f".{name}.tmp"
         with temporary.open("w", encoding="utf-8") as file:
-            json.dump(plain(data), file, indent=2, allow_nan=False)
+            json.dump(plain(data), file, indent=indent, allow_nan=False)
             file.write("\n")
             file.flush()
             os.fsync(file.fileno())

@@ -11,9 +11,7 @@ from mppo.types import Batch
 Gain = Literal["literal", "centred", "return-units", "standardised", "none"]
 
 
-def statistics(
-    architecture: Architecture, policy: Policy, observations: jax.Array
-) -> jax.Array:
+def statistics(architecture: Architecture, policy: Policy, observations: jax.Array) -> jax.Array:
     """Statistics of the policy at a stack of observations."""
     return jax.vmap(architecture.statistics, in_axes=(None, 0))(policy, observations)
 

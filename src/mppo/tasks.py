@@ -52,9 +52,7 @@ def task(env: str | MakeEnv, **kwargs) -> Task:
         return _registered(env, kwargs)
     if callable(env):
         return _made_by(env)
-    raise BadRequest(
-        f"env is {env!r}; give a Gymnasium id or a callable that makes an environment"
-    )
+    raise BadRequest(f"env is {env!r}; give a Gymnasium id or a callable that makes an environment")
 
 
 def _registered(env_id: str, kwargs: dict) -> Task:
@@ -89,9 +87,9 @@ def _with_namespace(env_id: str) -> str:
         return f"mppo/{env_id}"
     bare = {name.removeprefix("mppo/"): name for name in gymnasium.registry}
     hint = did_you_mean(env_id, [*gymnasium.registry, *bare])
+    way_out = hint or "; mppo envs lists the tasks of the paper, and any registered id will do"
     raise BadRequest(
-        f'unknown environment "{env_id}"{hint or "; mppo envs lists the tasks of the paper, and any "}'
-        + ("" if hint else "registered Gymnasium id will do (module:id imports its module first)")
+        f'unknown environment "{env_id}"{way_out} (module:id imports its module first)'
     )
 
 

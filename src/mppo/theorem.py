@@ -1,4 +1,4 @@
-"""Theorem 1, checked at every pick: a switch costs at most alpha / (1 - alpha) of the spread of J."""
+"""Theorem 1, checked at every pick: a switch costs at most alpha / (1 - alpha) of J's spread."""
 
 from __future__ import annotations
 

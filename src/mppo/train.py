@@ -89,7 +89,7 @@ class Run:
         on: Task,
         steps: int,
         seed: int,
-        evaluation: Evaluation = Evaluation(),
+        evaluation: Evaluation,
         workers: int = 0,
     ):
         _check(method, steps, seed, evaluation, workers)
@@ -116,6 +116,7 @@ class Run:
         self._previous: int | None = None  # the pick before
         self._simulation = 0.0
         self._check: theorem.Check | None = None
+        self.visits: np.ndarray | None = None  # [K, rows, columns], where there are cells to count
 
     def run(self, directory: RunDirectory | None, callback: Callback | None) -> Agent:
         """All iterations, with their rows written and shown."""
@@ -151,6 +152,10 @@ class Run:
                     break
         agent = self.agent()
         agent.metrics, agent.evaluations = metrics, evaluations
+        if directory is not None and self.visits is not None:
+            layout = self._collector.envs.layout  # type: ignore
+            maze = {"walls": layout.walls.astype(int), "start": layout.start, "goal": layout.goal}
+            directory.write("visits.json", {**maze, "counts": self.visits}, indent=None)
         if directory is not None:
             directory.write("final.json", self._final(metrics, evaluations))
         return agent
@@ -203,8 +208,20 @@ class Run:
             )
         actor = Actor(self.architecture, policy)
         trajectories = self._collector(actor, path, iteration)
+        if hasattr(self._collector.envs, "cells"):
+            self._count_visits(trajectories, path)
         self._simulation = time.perf_counter() - started
         return trajectories
+
+    def _count_visits(self, trajectories: Trajectories, path: int) -> None:
+        """How often each cell of a grid world was seen under each path."""
+        envs: Any = self._collector.envs  # type: ignore
+        shape = envs.layout.walls.shape
+        if self.visits is None:
+            self.visits = np.zeros((self.method.paths, *shape), np.int64)
+        column, row = envs.cells(trajectories.observations.reshape(-1, 2)).T
+        counts = np.bincount(row * shape[1] + column, minlength=shape[0] * shape[1])
+        self.visits[path] += counts.reshape(shape)
 
     def _evaluation_due(self, n: int) -> bool:
         """At the first iteration's end at or after each multiple of the interval, and at last."""

@@ -1,4 +1,4 @@
-"""Trust region policy optimisation: conjugate gradient, Fisher products, line search (Eq. 1, 2, 6)."""
+"""Trust region policy optimisation: conjugate gradient, Fisher products, line search (Eq. 6)."""
 
 from __future__ import annotations
 
@@ -128,9 +128,7 @@ class Trpo:
         return jax.lax.while_loop(going, try_next, start)
 
 
-def fisher_product(
-    architecture: Architecture, policy: Policy, observations: jax.Array
-) -> Product:
+def fisher_product(architecture: Architecture, policy: Policy, observations: jax.Array) -> Product:
     """v -> F v, the Hessian of the mean KL at the policy itself.
 
     At equal policies that Hessian is J' M J with J the derivative of the distributions' statistics

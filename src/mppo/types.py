@@ -16,21 +16,21 @@ PyTree = Any
 class Trajectories(NamedTuple):
     """What the environments said: E environments, T steps each, in the order of time."""
 
-    observations: jax.Array  # [E, T, obs]
-    actions: jax.Array  # [E, T, act], as sampled, before any clipping to bounds
-    rewards: jax.Array  # [E, T]
-    next_observations: jax.Array  # [E, T, obs], at an episode's end its true last observation
-    terminated: jax.Array  # [E, T]
-    truncated: jax.Array  # [E, T]
+    observations: Any  # [E, T, obs]
+    actions: Any  # [E, T, act], as sampled, before any clipping to bounds
+    rewards: Any  # [E, T]
+    next_observations: Any  # [E, T, obs], at an episode's end its true last observation
+    terminated: Any  # [E, T]
+    truncated: Any  # [E, T]
     earlier: Earlier
 
 
 class Earlier(NamedTuple):
     """The part of each environment's first episode that lies before the batch (0 if fresh)."""
 
-    total: jax.Array  # [E] undiscounted return so far
-    discounted: jax.Array  # [E] discounted return so far
-    length: jax.Array  # [E] steps so far
+    total: Any  # [E] undiscounted return so far
+    discounted: Any  # [E] discounted return so far
+    length: Any  # [E] steps so far
 
 
 class Batch(NamedTuple):

@@ -8,6 +8,7 @@ import inspect
 import textwrap
 import typing
 from functools import lru_cache
+from itertools import pairwise
 from typing import Annotated, Any
 
 import tyro
@@ -58,7 +59,7 @@ def described(cls: type) -> dict[str, str]:
     except (OSError, TypeError):
         return {}
     found, body = {}, tree.body[0].body  # type: ignore
-    for field, text in zip(body, body[1:], strict=False):
+    for field, text in pairwise(body):
         if isinstance(field, ast.AnnAssign) and isinstance(text, ast.Expr):
             found[field.target.id] = ast.literal_eval(text.value)  # type: ignore
     return found

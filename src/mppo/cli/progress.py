@@ -37,8 +37,10 @@ class Progress:
             run = self.run
             task = f"{run.task.name}, {run.steps:,} steps, seed {run.seed}"
             self._say(f"{self.method} on {task}")
-            self._say(f"  {run.envs} environments, {run.workers} threads, batch "
-                      f"{run.method.batch_size}, {run.method.paths} paths")
+            self._say(
+                f"  {run.envs} environments, {run.workers} threads, batch "
+                f"{run.method.batch_size}, {run.method.paths} paths"
+            )
             self._say(f"  writing to {self.directory}")
             self._say("  compiling (some seconds; kept for the next run)")
         if self.live is not None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import re
-import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -51,7 +50,9 @@ def _own_fields() -> list[tuple]:
     return [
         ("method", Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="METHOD")]),
         ("env", Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="ENV")]),
-        field("steps", fields.Steps, 1_000_000, "Environment steps (whole batches: at least this)."),
+        field(
+            "steps", fields.Steps, 1_000_000, "Environment steps (whole batches: at least this)."
+        ),
         field("seed", int, 0, "Seed of everything random."),
         field("out", str | None, None, "Run directory; by default a new one under runs/."),
         field("eval_every", fields.Steps, 10_000, "Steps between evaluations; 0 is never."),
@@ -90,9 +91,9 @@ def _named_first(words: list[str]) -> Method:
 
 def _train(options: Any, method: Method, env_kwargs: dict[str, Any]) -> int:
     from mppo.cli.progress import Progress
-    from mppo.train import Evaluation, Run
     from mppo.store import RunDirectory
     from mppo.tasks import task
+    from mppo.train import Evaluation, Run
 
     beside = options.eval_deterministic_episodes
     evaluation = Evaluation(

@@ -223,6 +223,22 @@ class BatchEnv(Horizon):
         truncated = self._elapsed >= self.horizon
         return self.dynamics.observe()[0], float(rewards[0]), bool(terminated[0]), truncated, {}
 
+    def get_state(self) -> State:
+        """All that the future depends on, as arrays; a TimeLimit around keeps its own count."""
+        return {
+            **{name: array.copy() for name, array in self.dynamics.arrays().items()},
+            "elapsed": np.array(self._elapsed, dtype=np.int64),
+            "generator": generator_words(self.np_random),
+        }
+
+    def set_state(self, state: State) -> None:
+        """Continue from what get_state returned, bit for bit."""
+        state = checked_state(state, self.get_state())
+        for name, array in self.dynamics.arrays().items():
+            array[...] = state[name]
+        self._elapsed = int(state["elapsed"])
+        set_generator_words(self.np_random, state["generator"])
+
     def render(self) -> np.ndarray | None:  # type: ignore[override]
         """An image of the task."""
         return None if self.render_mode is None else self.dynamics.picture(0)

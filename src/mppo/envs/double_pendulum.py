@@ -92,7 +92,9 @@ class DoublePendulumDynamics:
             level = 200.0 - self.goal_height * scale
             image[: round(level)] = drawing.LIGHT_GREEN
         else:
-            drawing.disc(image, (200.0, 200.0 - 2.0 * scale), self.goal_distance * scale, drawing.LIGHT_GREEN)
+            drawing.disc(
+                image, (200.0, 200.0 - 2.0 * scale), self.goal_distance * scale, drawing.LIGHT_GREEN
+            )
         pivot = 200.0, 200.0
         elbow = pivot[0] + sin(first) * scale, pivot[1] + cos(first) * scale
         tip = elbow[0] + sin(second) * scale, elbow[1] + cos(second) * scale

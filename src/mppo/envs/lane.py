@@ -23,7 +23,7 @@ _WARNINGS = {
 _mj_step, _mj_forward, _mj_reset = mujoco.mj_step, mujoco.mj_forward, mujoco.mj_resetData
 _sum, _maximum, _minimum = np.add.reduce, np.maximum, np.minimum
 _mj_forces = mujoco.mj_rnePostConstraint
-_copyto = np.copyto
+_copyto, _FLOAT32 = np.copyto, np.dtype(np.float32)
 
 
 class Lane:
@@ -50,6 +50,9 @@ class Lane:
         self._obs_qvel = self.observation[split : split + model.nv]
         self._forward_weight = base._forward_reward_weight
         self._ctrl_weight = base._ctrl_cost_weight
+        self._ctrl_weight32 = float(np.float32(self._ctrl_weight))
+        self._few = model.nu < 8 and isinstance(self._ctrl_weight, (int, float))
+        self._cell = memoryview(bytearray(4)).cast("f")  # rounds what is put in to float32
         self._x, self._healthy, self._terminates = 0.0, True, False
         self._needs_forces = False  # contact forces cost time and nothing else reads them
         self._warned = np.zeros(int(mujoco.mjtWarning.mjNWARNING), dtype=np.int64)
@@ -128,9 +131,25 @@ class Lane:
         _copyto(self._obs_qpos, self._seen_qpos)
         _copyto(self._obs_qvel, self._qvel)
 
+    def _control_cost(self, action: np.ndarray) -> float:
+        """weight * sum(square(action)) as NumPy rounds it, in the dtype of the action.
+
+        Below eight terms NumPy adds one after the other, and a float64 holds the product and the
+        sum of two float32 well enough that rounding it once more gives NumPy's float32.
+        """
+        if not self._few or action.dtype is not _FLOAT32:
+            return float(self._ctrl_weight * _sum(action * action))
+        cell, total = self._cell, 0.0
+        for value in action.tolist():
+            cell[0] = value * value
+            cell[0] = total + cell[0]
+            total = cell[0]
+        cell[0] = self._ctrl_weight32 * total
+        return cell[0]
+
     def _dense_reward(self, before: float, action: np.ndarray) -> float:
         forward = self._forward_weight * ((self._x - before) / self._dt)
-        return float(forward - float(self._ctrl_weight * _sum(action * action)))
+        return float(forward - self._control_cost(action))
 
 
 class SwimmerLane(Lane):
@@ -174,7 +193,7 @@ class Walker2dLane(Lane):
     def _dense_reward(self, before: float, action: np.ndarray) -> float:
         forward = self._forward_weight * ((self._x - before) / self._dt)
         rewards = forward + self._healthy * self._healthy_reward
-        return float(rewards - float(self._ctrl_weight * _sum(action * action)))
+        return float(rewards - self._control_cost(action))
 
 
 class HopperLane(Walker2dLane):
@@ -240,7 +259,7 @@ class AntLane(Lane):
     def _dense_reward(self, before: float, action: np.ndarray) -> float:
         forward = ((self._x - before) / self._dt) * self._forward_weight
         rewards = forward + self._healthy * self._healthy_reward
-        control = float(self._ctrl_weight * _sum(action * action))
+        control = self._control_cost(action)
         np.multiply(self._clipped, self._clipped, out=self._squares)
         contact = float(self._contact_weight * _sum(self._squares))
         return float(rewards - (control + contact))

@@ -1,0 +1,143 @@
+"""`mppo demo`: the paper's motivating example, Section 3.1, in a few minutes."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+from pathlib import Path
+
+import numpy as np
+from rich.console import Console
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+
+from mppo.cli.fields import whole_number
+from mppo.errors import BadRequest
+from mppo.experiments.local import Pool, RunSpec
+from mppo.methods import METHODS
+
+COMPARED = ("trpo", "multi-trpo", "mp-trpo")
+FLAGS = ("--eval-deterministic-episodes", "0")
+NOTE = (
+    "thin lines: seeds, thick: their mean; below: share of all training steps spent in each cell "
+    "(log scale, all seeds)"
+)
+
+
+def main(command: str, words: list[str]) -> int:
+    """Train three methods on the Maze with the same samples, and draw what they did."""
+    parser = argparse.ArgumentParser(
+        "mppo demo",
+        description="TRPO, Multi-TRPO and MP-TRPO on the Maze with the same number of samples: "
+        "live progress, a table, and one picture of returns, entropies and state visits. "
+        "Finished runs under --out are used again.",
+        epilog="example: mppo demo --out demo --seeds 6 --steps 1e6",
+    )
+    parser.add_argument("--out", default="demo", help="directory of runs and picture (demo)")
+    parser.add_argument("--seeds", type=int, default=4, help="seeds of each method (4)")
+    parser.add_argument("--steps", type=whole_number, default=600_000, help="of each run (6e5)")
+    parser.add_argument("--jobs", type=int, default=0, help="runs side by side (all cores)")
+    options = parser.parse_args(words)
+    if importlib.util.find_spec("matplotlib") is None:
+        raise BadRequest(
+            "the demo draws with matplotlib; install it with: pip install mppo[report]"
+        )
+    if options.seeds < 1 or options.jobs < 0 or options.steps < METHODS["trpo"].batch_size:
+        raise BadRequest(
+            f"--seeds {options.seeds}, --jobs {options.jobs}, --steps {options.steps}: give at "
+            f"least one seed and {METHODS['trpo'].batch_size} steps (one batch)"
+        )
+    return _demo(Path(options.out), options.seeds, options.steps, options.jobs)
+
+
+def _demo(out: Path, seeds: int, steps: int, jobs: int) -> int:
+    console = Console()
+    specs = [
+        RunSpec(name, "mppo/Maze-v0", seed, steps, out / "runs" / f"{name}-{steps}-{seed}", FLAGS)
+        for seed in range(seeds)
+        for name in COMPARED
+    ]
+    done = sum(spec.finished for spec in specs)
+    console.print(
+        f"{len(specs)} runs of {steps:,} steps on the Maze"
+        + (f"; {done} are finished already in {out}/runs" if done else ""),
+        highlight=False,
+    )
+    pool = Pool(jobs) if jobs else Pool()
+    if console.is_terminal:
+        with Live(console=console, refresh_per_second=4) as live:
+            pool.run(specs, lambda _: live.update(_progress(specs)))
+    else:
+        shown = -1
+
+        def say(_: Pool) -> None:
+            nonlocal shown
+            finished = sum(spec.finished for spec in specs)
+            if finished != shown:
+                shown = finished
+                print(f"  {finished} of {len(specs)} runs finished", flush=True)
+
+        pool.run(specs, say)
+    for failure in pool.failures:
+        spec = failure.spec
+        console.print(
+            f"{spec.method}, seed {spec.seed} failed (exit code {failure.exit_code}): "
+            f"{failure.message}",
+            markup=False,
+        )
+    if pool.failures:
+        return 70
+    _show(console, out, specs)
+    return 0
+
+
+def _progress(specs: list[RunSpec]) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    for name in ("method", "steps of all seeds", "", "return", "first seed to find G"):
+        table.add_column(name, no_wrap=True)
+    from mppo.store import rows
+
+    for method in COMPARED:
+        mine = [spec for spec in specs if spec.method == method]
+        total = sum(spec.steps for spec in mine)
+        batch = METHODS[method].batch_size
+        done = sum(min(spec.rows() * batch, spec.steps) for spec in mine)
+        last = [rows(spec.out, "metrics.jsonl")[-20:] for spec in mine]
+        returns = [row["return_mean"] for row_set in last for row in row_set]
+        solved = [
+            spec.seed
+            for spec, found in zip(mine, last, strict=True)
+            if any(row["return_mean"] for row in found)
+        ]
+        table.add_row(
+            method,
+            f"{done:,} / {total:,}",
+            ProgressBar(total, done, width=20),
+            f"{np.mean(returns):.2f}" if returns else "-",
+            str(solved[0]) if solved else "-",
+        )
+    return table
+
+
+def _show(console: Console, out: Path, specs: list[RunSpec]) -> None:
+    from mppo.report.maze import curves, maze_figure
+
+    found = {name: curves([spec.out for spec in specs if spec.method == name]) for name in COMPARED}
+    table = Table(title="Maze, last tenth of the evaluations", box=None, pad_edge=False)
+    for name in ("method", "solved", "mean return", "each seed", "entropy"):
+        table.add_column(name, no_wrap=True)
+    for name, curve in found.items():
+        last = max(1, len(curve.steps) // 10)
+        final = curve.returns[:, -last:].mean(1)
+        table.add_row(
+            name,
+            f"{int((final >= 0.9).sum())} of {len(final)}",
+            f"{final.mean():.2f}",
+            " ".join(f"{value:.2f}" for value in final),
+            f"{curve.entropies[:, -last:].mean():.2f}",
+        )
+    console.print(table)
+    picture = out / "maze.png"
+    maze_figure(found, picture, NOTE)
+    console.print(f"the picture: {picture}", highlight=False)

@@ -1,0 +1,99 @@
+import os
+import warnings
+from ctypes.util import find_library
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.utils.env_checker import check_env
+
+import mppo.envs  # noqa: F401
+
+from .roll import NUMPY_IDS, SPARSE_IDS
+
+# MUJOCO_GL is read when mujoco is first imported, so it must be set from outside.
+LIBRARIES = {"osmesa": "OSMesa", "egl": "EGL"}
+GL = os.environ.get("MUJOCO_GL", "")
+HAS_GL = GL in LIBRARIES and find_library(LIBRARIES[GL]) is not None
+needs_gl = pytest.mark.skipif(
+    not HAS_GL,
+    reason="MuJoCo cannot draw: install the Debian package libosmesa6 and set MUJOCO_GL=osmesa "
+    "(or libegl1 and MUJOCO_GL=egl)",
+)
+
+
+def check(env_id, **kwargs):
+    render = kwargs.pop("render", True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        env = gymnasium.make(env_id, **kwargs)
+        check_env(env.unwrapped, skip_render_check=not render)
+        env.close()
+
+
+@pytest.mark.parametrize("env_id", NUMPY_IDS)
+@pytest.mark.parametrize("render_mode", [None, "rgb_array"])
+def test_numpy_tasks(env_id, render_mode):
+    check(env_id, render_mode=render_mode)
+
+
+@pytest.mark.parametrize(
+    ("env_id", "kwargs"),
+    [
+        (NUMPY_IDS[0], {"continuous": True, "layout": "one-wall"}),
+        (NUMPY_IDS[1], {"track_limit": 1.0}),
+        (NUMPY_IDS[2], {"preset": "rllab", "goal": "height"}),
+        (NUMPY_IDS[2], {"preset": "rllab_weak"}),
+    ],
+)
+def test_variants(env_id, kwargs):
+    check(env_id, **kwargs)
+
+
+@pytest.mark.parametrize("env_id", SPARSE_IDS)
+def test_sparse_locomotion(env_id):
+    check(env_id, render=False)
+    check(env_id, render=False, observe_position=True, absolute=True)
+
+
+@needs_gl
+@pytest.mark.parametrize("env_id", SPARSE_IDS)
+def test_sparse_locomotion_drawn(env_id):
+    check(env_id, render_mode="rgb_array")
+
+
+@needs_gl
+def test_vector_draws_each_lane_in_its_own_context():
+    env = gymnasium.make_vec("mppo/Hopper-v5", num_envs=2, render_mode="rgb_array")
+    env.reset(seed=0)
+    env.render()
+    images = env.render()
+    assert images is not None and len(images) == 2
+    for image in images:
+        assert image.shape == (480, 480, 3) and image.mean() > 50.0
+    env.close()
+
+
+def test_pictures():
+    env = gymnasium.make("mppo/Maze-v0", render_mode="rgb_array")
+    env.reset(seed=0)
+    before = env.render()
+    env.step(0)
+    assert before.shape == (428, 428, 3)
+    changed = np.argwhere((env.render() != before).any(axis=2))
+    assert changed.min() >= 4 and changed[:, 1].max() < 24  # the first column alone
+    walls = (before[4:-4, 4:-4] == (38, 44, 56)).all(axis=2)[10::20, 10::20]
+    assert (walls == env.unwrapped.layout.walls[::-1]).all()
+    env.close()
+    for env_id in NUMPY_IDS[1:]:
+        images = gymnasium.make_vec(env_id, num_envs=2, render_mode="rgb_array")
+        images.reset(seed=0)
+        first, second = images.render()
+        assert first.dtype == np.uint8 and (first != second).any()
+
+
+def test_bad_render_mode():
+    from mppo.envs.maze import Maze
+
+    with pytest.raises(ValueError, match="render_mode is 'ascii'; allowed: None, rgb_array"):
+        Maze(render_mode="ascii")

@@ -10,10 +10,16 @@ from typing import Any
 
 from mppo.critic import Critic
 from mppo.errors import BadRequest, did_you_mean
+from mppo.evaluation import Evaluation
 from mppo.methods import COMPONENTS, METHODS, Method
 from mppo.networks import Mlp
 
-_PLAIN: dict[str, type] = {"method": Method, "critic": Critic, "mlp": Mlp}
+_PLAIN: dict[str, type] = {
+    "method": Method,
+    "critic": Critic,
+    "mlp": Mlp,
+    "evaluation": Evaluation,
+}
 _KINDS: dict[str, type] = _PLAIN | {
     kind: component for axis in COMPONENTS.values() for kind, component in axis.items()
 }

@@ -24,6 +24,35 @@ class RunLocked(RuntimeError):
     exit_code = 73
 
 
+class StorageFault(RuntimeError):
+    """A file could not be written; the run stops, what was saved before stays good."""
+
+    exit_code = 74
+
+
+class LearningFault(RuntimeError):
+    """An update gave numbers that are not finite; it was not saved."""
+
+    exit_code = 70
+
+
+class CheckpointError(ValueError):
+    """A file is not what it should be; it was not used."""
+
+    exit_code = 74
+
+
+FAULTS = (
+    BadRequest,
+    EnvironmentFault,
+    RunLocked,
+    StorageFault,
+    LearningFault,
+    CheckpointError,
+)
+"""What the command line answers with one line and the fault's exit code."""
+
+
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """A suggestion to append to an error message, or nothing.
 

@@ -125,6 +125,7 @@ def learn(
     log |= {"advantage_std": jnp.std(batch.raw_advantages), **step, **bonus_log}
     values = put(state.values, v, value)
     new = State(population, values, exploration, slot, state.iteration + 1, state.key)
+    log["finite"] = _finite((policy.parameters, optimiser, exploration))
     return new, _metrics(new, i, outcome, log)
 
 
@@ -135,7 +136,8 @@ def measure_only(
     state, _, outcome = measure(method, architecture, state, i, seen)
     state = state._replace(iteration=state.iteration + 1)
     zero = jnp.asarray(0.0)
-    return state, _metrics(state, i, outcome, {"gain": zero, "kl": zero, "slot": i})
+    log = {"gain": zero, "kl": zero, "slot": i, "value_loss": zero, "finite": True}
+    return state, _metrics(state, i, outcome, log)
 
 
 def measure(
@@ -172,11 +174,14 @@ def fit_value(method: Method, value, seen: Trajectories, key: jax.Array):
     observations = seen.observations.reshape(-1, seen.observations.shape[-1])
     looking = value._replace(filter=filters.update(value.filter, observations))
     fitted, loss = critic.fit(looking, observations, old.targets.ravel(), key)
+    sound = _finite(fitted)
+    fitted = jax.tree.map(lambda new, before: jnp.where(sound, new, before), fitted, value)
     advantages = old if method.advantages_from == "old-value" else targets_of(fitted)
     unexplained = jnp.var(old.targets - critic.values(value, seen.observations))
     total = jnp.var(old.targets)
     explained = jnp.where(total > 1e-12, 1 - unexplained / jnp.maximum(total, 1e-12), 0.0)
-    return fitted, advantages.advantages, {"value_loss": loss, "explained_variance": explained}
+    log = {"value_loss": loss, "explained_variance": explained, "value_refused": ~sound}
+    return fitted, advantages.advantages, log
 
 
 def as_batch(
@@ -194,6 +199,11 @@ def as_batch(
         scale(raw.ravel(), method.advantage_scaling),
         raw.ravel(),
     )
+
+
+def _finite(tree: PyTree) -> jax.Array:
+    """Whether all numbers of a tree are."""
+    return jnp.all(jnp.stack([jnp.all(jnp.isfinite(leaf)) for leaf in jax.tree.leaves(tree)]))
 
 
 def _share_filter(population: Member, i: jax.Array) -> Member:

@@ -113,6 +113,29 @@ class Collector:
             self._earlier = self._carry(trajectories)
         return trajectories
 
+    def get_state(self) -> dict[str, np.ndarray]:
+        """What "continue" carries from one batch to the next; of environments that can tell."""
+        assert self._path is not None
+        state = {f"env.{name}": value for name, value in self.envs.get_state().items()}  # type: ignore
+        earlier = {f"earlier.{name}": value for name, value in self._earlier._asdict().items()}
+        return state | earlier | {"now": self._now.copy(), "path": np.array(self._path)}
+
+    def set_state(self, state: dict[str, np.ndarray]) -> None:
+        """Go on where `get_state` was called."""
+        cut = lambda prefix: {
+            name.removeprefix(prefix): value
+            for name, value in state.items()
+            if name.startswith(prefix)
+        }
+        self.envs.set_state(cut("env."))  # type: ignore
+        self._earlier = Earlier(**cut("earlier."))
+        self._now[:] = state["now"]
+        self._path = int(state["path"])
+
+    def forget(self) -> None:
+        """Start new episodes at the next call."""
+        self._path = None
+
     def _no_earlier(self) -> Earlier:
         zeros = np.zeros(self.envs.num_envs, np.float32)
         return Earlier(zeros, zeros, np.zeros(self.envs.num_envs, np.int32))

@@ -5,14 +5,22 @@ from __future__ import annotations
 import json
 import math
 import os
+import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from mppo.errors import BadRequest
+from mppo import checkpoint
+from mppo.checkpoint import Checkpoint, read_json
+from mppo.errors import BadRequest, CheckpointError
+from mppo.storage import Appender, Lock, reported, write_atomically
 
 FORMAT = 1
+LOGS = ("metrics.jsonl", "evaluations.jsonl", "timing.jsonl")
+LARGEST_RUN = 1 << 20  # bytes of run.json
+IDENTITY = ("format", "method", "env", "env_kwargs", "seed", "steps", "evaluation", "envs")
+"""The fields of run.json that make two runs the same run."""
 
 
 def plain(value: Any) -> Any:
@@ -33,7 +41,7 @@ def plain(value: Any) -> Any:
         return int(value)
     if isinstance(value, np.float32):  # type: ignore
         value = float(str(value))  # the shortest decimal that reads back to the same bits
-    if isinstance(value, np.floating | float):
+    if isinstance(value, np.floating | float):  # type: ignore
         return float(value) if math.isfinite(value) else None
     return value
 
@@ -43,39 +51,115 @@ class RunDirectory:
 
     def __init__(self, path: str | os.PathLike):
         self.path = Path(path)
+        self._lock: Lock | None = None
+        self._logs: dict[str, Appender] = {}
 
-    def create(self, run: dict[str, Any]) -> None:
-        """Start a new run here; never over another one."""
-        described = self.path / "run.json"
-        if described.exists():
-            raise BadRequest(
-                f'"{self.path}" holds another run ({_describe(described)}); '
-                "choose another --out or remove it"
-            )
-        if self.path.exists() and (not self.path.is_dir() or any(self.path.iterdir())):
-            raise BadRequest(f'"{self.path}" is not an empty directory; choose another --out')
+    @property
+    def checkpoints(self) -> Path:
+        """Where the checkpoints are."""
+        return self.path / "checkpoints"
+
+    @property
+    def finished(self) -> bool:
+        """Whether a run has come to its end here."""
+        return (self.path / "final.json").exists()
+
+    def description(self) -> dict[str, Any] | None:
+        """What `run.json` says, or None where there is no run."""
+        file = self.path / "run.json"
+        return read_json(file, LARGEST_RUN) if file.exists() else None
+
+    def begin(self, run: dict[str, Any]) -> Checkpoint | None:
+        """Start this run here, or take up the same one where it was left.
+
+        Returns the newest good checkpoint, None if it starts from the beginning. A directory with
+        anything else in it is refused and left as it is.
+        """
+        self.refuse_other(run)
         try:
             self.path.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise BadRequest(f'cannot write to "{self.path}": {error.strerror}') from error
-        self.write("run.json", run)
+        self._lock = Lock(self.path)
+        self.refuse_other(run)  # it may have come about while we waited
+        if not (self.path / "run.json").exists():
+            self.write("run.json", run)
+        found = self._newest_good()
+        offsets = found.data["offsets"] if found is not None else dict.fromkeys(LOGS, 0)
+        for name in LOGS:
+            self._logs[name] = Appender(self.path / name, offsets[name])
+        how = "resume" if found is not None else "start"
+        self.event(how, iteration=found.data["iteration"] if found is not None else 0)
+        return found
+
+    def refuse_other(self, run: dict[str, Any]) -> None:
+        """Raise unless this run may be written here."""
+        there = self.description()
+        if there is not None:
+            wanted = json.loads(json.dumps(plain(run)))
+            differs = [name for name in IDENTITY if there.get(name) != wanted.get(name)]
+            if differs:
+                raise BadRequest(
+                    f'"{self.path}" holds another run ({_describe(there)}; '
+                    f"{', '.join(differs)} differ); choose another --out or remove it"
+                )
+            return
+        if not self.path.exists():
+            return
+        if not self.path.is_dir():
+            raise BadRequest(f'"{self.path}" is not a directory; choose another --out')
+        foreign = [entry.name for entry in self.path.iterdir() if entry.name != "lock"]
+        if any(not name.startswith(".") for name in foreign):
+            raise BadRequest(f'"{self.path}" is not an empty directory; choose another --out')
+
+    def _newest_good(self) -> Checkpoint | None:
+        """The newest checkpoint that verifies and whose logs are all there."""
+        for number in checkpoint.numbers(self.checkpoints):
+            try:
+                found = checkpoint.load(self.checkpoints, number)
+                offsets = found.data["offsets"]
+                for name in LOGS:
+                    if (self.path / name).stat().st_size < int(offsets[name]):
+                        raise CheckpointError(f'"{name}" is shorter than checkpoint {number} says')
+                return found
+            except (CheckpointError, KeyError, TypeError, ValueError, OSError) as error:
+                self.event("checkpoint refused", number=number, reason=str(error))
+        return None
+
+    def save(self, number: int, arrays: dict[str, np.ndarray], data: dict[str, Any]) -> None:
+        """Write a checkpoint that remembers how far the logs had come."""
+        for log in self._logs.values():
+            log.sync()
+        offsets = {name: log.offset for name, log in self._logs.items()}
+        with reported(self.checkpoints):
+            checkpoint.save(self.checkpoints, number, arrays, {**plain(data), "offsets": offsets})
 
     def write(self, name: str, data: dict[str, Any], indent: int | None = 2) -> None:
         """Write a JSON file whole: readers see the old one or the new one."""
-        target = self.path / name
-        temporary = self.path / f".{name}.tmp"
-        with temporary.open("w", encoding="utf-8") as file:
-            json.dump(plain(data), file, indent=indent, allow_nan=False)
-            file.write("\n")
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(target)
+        text = json.dumps(plain(data), indent=indent, allow_nan=False) + "\n"
+        write_atomically(self.path / name, text.encode())
 
     def append(self, name: str, row: dict[str, Any]) -> None:
-        """Add one row to a JSON-lines file."""
-        line = json.dumps(plain(row), allow_nan=False, separators=(",", ":"))
-        with (self.path / name).open("a", encoding="utf-8") as file:
-            file.write(line + "\n")
+        """Add one row to a log."""
+        line = json.dumps(plain(row), allow_nan=False, separators=(",", ":")) + "\n"
+        self._logs[name].append(line.encode())
+
+    def event(self, what: str, **details: Any) -> None:
+        """Note in `events.jsonl` that something happened: the only file with the time of day."""
+        path = self.path / "events.jsonl"
+        row = {"time": round(time.time(), 3), "event": what, "pid": os.getpid(), **details}
+        line = json.dumps(plain(row), separators=(",", ":")) + "\n"
+        with reported(path), path.open("a", encoding="utf-8") as file:
+            file.write(line)
+
+    def close(self) -> None:
+        """Close all files and let others write."""
+        for log in self._logs.values():
+            log.close()
+        self._logs = {}
+        if self._lock is not None:
+            self._lock.release()
+            self._lock = None
 
 
 def rows(path: str | os.PathLike, name: str) -> list[dict[str, Any]]:
@@ -87,9 +171,6 @@ def rows(path: str | os.PathLike, name: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in text[: text.rfind("\n") + 1].splitlines()]
 
 
-def _describe(file: Path) -> str:
-    try:
-        run = json.loads(file.read_text(encoding="utf-8"))
-        return f"{run['method_name']} on {run['env']}, seed {run['seed']}"
-    except (OSError, ValueError, KeyError, TypeError):
-        return "unreadable"
+def _describe(run: dict[str, Any]) -> str:
+    words = (run.get(name, "?") for name in ("method_name", "env", "seed"))
+    return "{} on {}, seed {}".format(*words)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import gymnasium
 from gymnasium.vector import AutoresetMode, SyncVectorEnv, VectorEnv
@@ -24,15 +25,16 @@ class Task:
     make: Callable[[int], VectorEnv]  # that many environments, which reset only when told
     spaces: Spaces
     horizon: int | None
+    kwargs: dict[str, Any]  # of the constructor
     native: bool  # stepped by this package's own vector environment
     of_the_paper: bool
 
     def envs_for(self, batch_size: int, wanted: int = 0) -> int:
         """How many environments share a batch: as many whole episodes as fit, each alike.
 
-        >>> Task("", None, None, 1000, False, False).envs_for(5000)
+        >>> Task("", None, None, 1000, {}, False, False).envs_for(5000)
         5
-        >>> Task("", None, None, 1000, False, False).envs_for(2048)
+        >>> Task("", None, None, 1000, {}, False, False).envs_for(2048)
         2
         """
         if wanted:
@@ -70,7 +72,7 @@ def _registered(env_id: str, kwargs: dict) -> Task:
 
     horizon = kwargs.get("horizon") or kwargs.get("max_episode_steps") or spec.max_episode_steps
     paper = {entry.id for entry in envs.TASKS}
-    return Task(name, make, found, horizon, native is not None, name in paper)
+    return Task(name, make, found, horizon, kwargs, native is not None, name in paper)
 
 
 def _known(env_id: str) -> bool:
@@ -104,7 +106,7 @@ def _made_by(function: MakeEnv) -> Task:
     _ = found.observation_size, found.head
     horizon = _time_limit(env)
     env.close()
-    return Task(name, lambda n: _sync([function] * n), found, horizon, False, False)
+    return Task(name, lambda n: _sync([function] * n), found, horizon, {}, False, False)
 
 
 def _time_limit(env: gymnasium.Env) -> int | None:

@@ -1,48 +1,28 @@
-"""Train to a budget of steps: iterate, evaluate, record."""
+"""Train to a budget of steps: iterate, evaluate, record, checkpoint."""
 
 from __future__ import annotations
 
 import importlib.metadata
-import math
+import os
 import platform
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-from mppo import config, theorem
-from mppo.actor import Actor
+from mppo import checkpoint, config
 from mppo.agent import Agent
-from mppo.errors import BadRequest
-from mppo.evaluate import Evaluator
-from mppo.iteration import State, iterate
-from mppo.lazy import jax
+from mppo.errors import EnvironmentFault, LearningFault
+from mppo.evaluation import Evaluation
+from mppo.interrupts import Interrupts
 from mppo.methods import Method
-from mppo.policies import Architecture
-from mppo.programs import Programs, programs
-from mppo.rollout import Collector
-from mppo.seeding import Role, sequence
-from mppo.store import FORMAT, RunDirectory
-from mppo.tasks import MakeEnv, Task, task
-from mppo.threads import available_cores
-from mppo.types import Trajectories
+from mppo.run import Row, Run
+from mppo.storage import write_atomically
+from mppo.store import FORMAT, RunDirectory, rows
+from mppo.tasks import MakeEnv, task
 
-Row = dict[str, Any]
 Callback = Callable[[str, Row], bool | None]
-
-
-@dataclass(frozen=True)
-class Evaluation:
-    """How the policy is evaluated while it is trained; these steps are no samples."""
-
-    every: int = 10_000
-    """Environment steps between evaluations; 0 is never."""
-    episodes: int = 10
-    """Episodes with sampled actions."""
-    deterministic_episodes: int = 10
-    """Episodes with the most likely actions, logged beside; 0 leaves them out."""
+SAVE_EVERY = 60.0  # seconds that are lost at most, where saving does not change the run
+RESET_EVERY = 10  # iterations between checkpoints, where it does
 
 
 def train(
@@ -51,10 +31,11 @@ def train(
     *,
     steps: int = 1_000_000,
     seed: int = 0,
-    out: str | None = None,
+    out: str | os.PathLike | None = None,
     eval_every: int = 10_000,
     eval_episodes: int = 10,
     eval_deterministic_episodes: int | None = None,
+    checkpoint_every: int = 0,
     workers: int = 0,
     callback: Callback | None = None,
     env_kwargs: dict[str, Any] | None = None,
@@ -62,257 +43,187 @@ def train(
 ) -> Agent:
     """Train a method on an environment and return the agent.
 
-    `steps` is a lower bound: whole batches are collected. `callback(event, row)` is called with
-    "iteration" and "evaluation" rows; returning False stops the run after that row.
+    `steps` is a lower bound: whole batches are collected. With `out`, the run is written there,
+    and the same call takes up an interrupted run where it was left. `callback(event, row)` is
+    called with "iteration" and "evaluation" rows; returning False stops the run after that row.
     """
     chosen = config.method_named(method) if isinstance(method, str) else method
     chosen = config.overridden(chosen, overrides or {})
     beside = eval_episodes if eval_deterministic_episodes is None else eval_deterministic_episodes
     evaluation = Evaluation(eval_every, eval_episodes, beside)
     run = Run(chosen, task(env, **(env_kwargs or {})), steps, seed, evaluation, workers)
-    directory = RunDirectory(out) if out is not None else None
     name = method if isinstance(method, str) else config.name_of(chosen)
-    if directory is not None:
-        directory.create(run.description(name))
     try:
-        return run.run(directory, callback)
+        if out is None:
+            return Training(run, None, checkpoint_every).to_the_end(callback)
+        directory = RunDirectory(out)
+        try:
+            training = begin(run, directory, name, checkpoint_every)
+            return training.to_the_end(callback)
+        finally:
+            directory.close()
     finally:
         run.close()
 
 
-class Run:
-    """One training run: the compiled programs, the environments and the state between them."""
+def begin(
+    run: Run, directory: RunDirectory, method_name: str, checkpoint_every: int = 0
+) -> Training:
+    """A training in a directory: from the beginning, or from where the same run was left."""
+    found = directory.begin(describe(run, method_name))
+    if found is not None:
+        run.restore(found)
+    return Training(run, directory, checkpoint_every)
 
-    def __init__(
-        self,
-        method: Method,
-        on: Task,
-        steps: int,
-        seed: int,
-        evaluation: Evaluation,
-        workers: int = 0,
-    ):
-        _check(method, steps, seed, evaluation, workers)
-        self.method, self.task, self.seed, self.evaluation = method, on, seed, evaluation
-        self.steps, self.iterations = steps, math.ceil(steps / method.batch_size)
-        self.envs = on.envs_for(method.batch_size, method.envs)
-        self.clip = method.actions == "clipped" or (
-            method.actions == "auto" and not on.of_the_paper
-        )
-        spaces = on.spaces
-        self.architecture = Architecture(
-            spaces.observation_size,
-            spaces.head,
-            method.network,
-            method.observation_filter != "none",
-            spaces.action_scale,
-        )
-        self.programs: Programs = programs(method, self.architecture)
-        key = jax.random.key(int(sequence(seed, Role.PARAMETERS).generate_state(1)[0]))
-        self.state: State = self.programs.init(key)
-        self.workers = workers or available_cores()
-        self._collector: Collector | None = None
-        self._evaluator: Evaluator | None = None
-        self._previous: int | None = None  # the pick before
-        self._simulation = 0.0
-        self._check: theorem.Check | None = None
-        self.visits: np.ndarray | None = None  # [K, rows, columns], where there are cells to count
 
-    def run(self, directory: RunDirectory | None, callback: Callback | None) -> Agent:
-        """All iterations, with their rows written and shown."""
+class Training:
+    """The loop around a run: rows written, checkpoints saved, callbacks called."""
+
+    def __init__(self, run: Run, directory: RunDirectory | None, checkpoint_every: int = 0):
+        self.run, self.directory = run, directory
+        self.checkpoint_every = checkpoint_every
+        self._saved_at, self._saved = time.monotonic(), -1
+
+    def to_the_end(
+        self, callback: Callback | None = None, interrupts: Interrupts | None = None
+    ) -> Agent:
+        """Iterate until the budget is spent, a callback says stop, or a signal came."""
+        run, directory = self.run, self.directory
         metrics: list[Row] = []
         evaluations: list[Row] = []
-        for n in range(self.iterations):
-            started = time.perf_counter()
-            row = self.iterate()
-            timing = {
-                "iteration": n,
-                "steps": row["steps"],
-                "simulation": self._simulation,
-                "learning": time.perf_counter() - started - self._simulation,
-                "evaluation": 0.0,
-            }
+        stopped = False
+        while run.iteration < run.iterations and not stopped:
+            if interrupts is not None and interrupts.received is not None:
+                break
+            row, evaluation = self._step()
             metrics.append(row)
-            evaluation = None
-            if self._evaluation_due(n):
-                before = time.perf_counter()
-                evaluation = self.evaluate(row["steps"])
+            if evaluation is not None:
                 evaluations.append(evaluation)
-                timing["evaluation"] = time.perf_counter() - before
-            if directory is not None:
-                directory.append("metrics.jsonl", row)
-                directory.append("timing.jsonl", timing)
-                if evaluation is not None:
-                    directory.append("evaluations.jsonl", evaluation)
             if callback is not None:
-                stop = callback("iteration", {**row, "timing": timing}) is False
+                event = {**row, "trajectories": run.trajectories}
+                stopped = callback("iteration", event) is False
                 if evaluation is not None:
-                    stop |= callback("evaluation", evaluation) is False
-                if stop:
-                    break
-        agent = self.agent()
-        agent.metrics, agent.evaluations = metrics, evaluations
-        if directory is not None and self.visits is not None:
-            layout = self._collector.envs.layout  # type: ignore
-            maze = {"walls": layout.walls.astype(int), "start": layout.start, "goal": layout.goal}
-            directory.write("visits.json", {**maze, "counts": self.visits}, indent=None)
+                    stopped |= callback("evaluation", evaluation) is False
+            if self._save_due():
+                self.save()
+        self.save()
         if directory is not None:
-            directory.write("final.json", self._final(metrics, evaluations))
+            if stopped or run.iteration == run.iterations:
+                self._finish(stopped)
+            else:
+                directory.event("stopped", iteration=run.iteration)
+            metrics, evaluations = (
+                rows(directory.path, name) for name in ("metrics.jsonl", "evaluations.jsonl")
+            )
+        agent = run.agent()
+        agent.metrics, agent.evaluations = metrics, evaluations
         return agent
 
-    def iterate(self) -> Row:
-        """One iteration of Algorithm 1 and its row."""
-        measuring = int(self.state.iteration) < self.method.paths and (
-            getattr(self.method.picking, "start", None) == "evaluate"
-        )
-        learn = self.programs.measure_only if measuring else self.programs.learn
-        self.state, metrics = iterate(self._pick, self._collect, learn, self.state)
-        row = jax.device_get(metrics)
-        n = int(self.state.iteration)
-        check = self._check
-        return {
-            "iteration": n - 1,
-            "steps": n * self.method.batch_size,
-            **row,
-            "theorem_bound": None if check is None else check.bound,
-            "theorem_slack": None if check is None else check.slack,
-        }
-
-    def _pick(self, state: State):
-        """Lines 2-4, with Theorem 1 checked against what the rule saw."""
-        i, policy = self.programs.pick(state)
-        picked, before = int(i), self._previous
-        known = np.asarray(state.population.record.picks)
-        self._check = None
-        if before is not None and (known > 0).all():
-            performance, entropy = jax.device_get(
-                (state.population.performance, state.population.entropy)
-            )
-            rule = self.method.picking
-            self._check = theorem.check(rule, performance, entropy, before, picked)
-        self._previous = picked
-        return i, policy
-
-    def _collect(self, policy, path: int, iteration: int) -> Trajectories:
+    def _step(self) -> tuple[Row, Row | None]:
+        """One iteration and, where it is due, an evaluation; their rows are written."""
         started = time.perf_counter()
-        if self._collector is None:
-            self._collector = Collector(
-                self.task.make(self.envs),
-                self.task.spaces,
-                self.method.batch_size // self.envs,
-                self.seed,
-                self.method.episodes,
-                self.clip,
-                self.method.gamma,
-                self.workers,
-            )
-        actor = Actor(self.architecture, policy)
-        trajectories = self._collector(actor, path, iteration)
-        if hasattr(self._collector.envs, "cells"):
-            self._count_visits(trajectories, path)
-        self._simulation = time.perf_counter() - started
-        return trajectories
+        try:
+            row = self.run.iterate()
+            learnt = time.perf_counter()
+            evaluation = self.run.evaluate() if self.run.evaluation_due() else None
+        except (EnvironmentFault, LearningFault) as fault:
+            self._record(fault)
+            raise
+        if self.directory is not None:
+            timing = {
+                "iteration": row["iteration"],
+                "steps": row["steps"],
+                "simulation": self.run.simulation,
+                "learning": learnt - started - self.run.simulation,
+                "evaluation": time.perf_counter() - learnt,
+            }
+            self.directory.append("metrics.jsonl", row)
+            self.directory.append("timing.jsonl", timing)
+            if evaluation is not None:
+                self.directory.append("evaluations.jsonl", evaluation)
+        return row, evaluation
 
-    def _count_visits(self, trajectories: Trajectories, path: int) -> None:
-        """How often each cell of a grid world was seen under each path."""
-        envs: Any = self._collector.envs  # type: ignore
-        shape = envs.layout.walls.shape
-        if self.visits is None:
-            self.visits = np.zeros((self.method.paths, *shape), np.int64)
-        column, row = envs.cells(trajectories.observations.reshape(-1, 2)).T
-        counts = np.bincount(row * shape[1] + column, minlength=shape[0] * shape[1])
-        self.visits[path] += counts.reshape(shape)
+    def _at_boundary(self) -> bool:
+        """Whether the run may be saved now without changing it."""
+        n = self.run.iteration
+        return self.run.resumes_bitwise or n % (self.checkpoint_every or RESET_EVERY) == 0
 
-    def _evaluation_due(self, n: int) -> bool:
-        """At the first iteration's end at or after each multiple of the interval, and at last."""
-        every, batch = self.evaluation.every, self.method.batch_size
-        if not every:
-            return False
-        return (n + 1) * batch // every > n * batch // every or n == self.iterations - 1
+    def _save_due(self) -> bool:
+        if not self.run.resumes_bitwise:
+            return self._at_boundary()
+        if self.checkpoint_every:
+            return self.run.iteration % self.checkpoint_every == 0
+        return time.monotonic() - self._saved_at > SAVE_EVERY
 
-    def evaluate(self, steps: int) -> Row:
-        """Episodes of the policy that would be picked now."""
-        i, policy = self.programs.report(self.state)
-        wanted = self.evaluation
-        if self._evaluator is None:
-            envs = self.task.make(max(wanted.episodes, wanted.deterministic_episodes))
-            self._evaluator = Evaluator(envs, self.task.spaces, self.seed, self.clip, self.workers)
-        actor, number = Actor(self.architecture, policy), int(self.state.iteration)
-        returns = self._evaluator(actor, number, wanted.episodes)
-        certain = self._evaluator(actor, number, wanted.deterministic_episodes, deterministic=True)
-        return {
-            "steps": steps,
-            "path": int(i),
-            "returns": returns,
-            "mean_return": returns.mean() if len(returns) else None,
-            "returns_deterministic": certain,
-            "mean_return_deterministic": certain.mean() if len(certain) else None,
-        }
+    def save(self) -> None:
+        """Write a checkpoint unless the newest is of this iteration.
 
-    def agent(self) -> Agent:
-        """The policy that the picking rule reports now, ready to act."""
-        i, policy = self.programs.report(self.state)
-        return Agent(
-            self.method,
-            self.task.spaces,
-            self.architecture,
-            jax.device_get(policy),
-            self.seed,
-            self.clip,
-            int(i),
-        )
+        Environments that go on from batch to batch and cannot tell their state start anew after
+        every checkpoint, in interrupted and uninterrupted runs alike.
+        """
+        at_end = self.run.iteration == self.run.iterations
+        if self._saved == self.run.iteration or not (self._at_boundary() or at_end):
+            return
+        if not self.run.resumes_bitwise:
+            self.run.collector.forget()
+        if self.directory is None:
+            return
+        arrays, data = self.run.snapshot()
+        self.directory.save(self.run.iteration, arrays, data)
+        self._saved_at, self._saved = time.monotonic(), self.run.iteration
 
-    def close(self) -> None:
-        """Release environments and threads."""
-        for part in (self._collector, self._evaluator):
-            if part is not None:
-                part.close()
+    def _record(self, fault: Exception) -> None:
+        """Leave what is known of a fault in the run directory."""
+        if self.directory is None:
+            return
+        folder = self.directory.path / "fault"
+        folder.mkdir(exist_ok=True)
+        self.directory.event("fault", iteration=self.run.iteration, message=str(fault))
+        if isinstance(fault, LearningFault) and self.run.trajectories is not None:
+            content = checkpoint.as_bytes(self.run.trajectories)
+            write_atomically(folder / "batch.safetensors", content)
 
-    def description(self, method_name: str) -> Row:
-        """What `run.json` says: enough to run it again."""
-        packages = ("jax", "jaxlib", "numpy", "optax", "gymnasium", "mujoco")
-        return {
-            "format": FORMAT,
-            "method_name": method_name,
-            "method": config.to_json(self.method),
-            "env": self.task.name,
-            "seed": self.seed,
-            "steps": self.steps,
-            "iterations": self.iterations,
-            "envs": self.envs,
-            "horizon": self.task.horizon,
-            "clip_actions": self.clip,
-            "evaluation": config.to_json(self.evaluation),
-            "versions": {
-                "mppo": importlib.metadata.version("mppo"),
-                "python": platform.python_version(),
-                **{name: importlib.metadata.version(name) for name in packages},
-            },
-        }
-
-    def _final(self, metrics: list[Row], evaluations: list[Row]) -> Row:
+    def _finish(self, stopped: bool) -> None:
+        """Write what is only known at the end; `final.json` last."""
+        run, directory = self.run, self.directory
+        assert directory is not None
+        if run.visits is not None:
+            layout: Any = run.collector.envs.layout  # type: ignore
+            maze = {"walls": layout.walls.astype(int), "start": layout.start, "goal": layout.goal}
+            directory.write("visits.json", {**maze, "counts": run.visits}, indent=None)
+        evaluations = rows(directory.path, "evaluations.jsonl")
         last = evaluations[-1] if evaluations else {}
-        return {
-            "iterations": len(metrics),
-            "steps": metrics[-1]["steps"],
-            "return_mean": metrics[-1]["return_mean"],
-            "evaluation": {key: last.get(key) for key in ("mean_return", "path", "steps")},
-            "parameters_sha256": None,
+        final = {
+            "iterations": run.iteration,
+            "steps": run.iteration * run.method.batch_size,
+            "stopped_by_callback": stopped,
+            "evaluation": {key: last.get(key) for key in ("steps", "path", "mean_return")},
+            "state_sha256": run.digest(),
         }
+        directory.write("final.json", final)
+        directory.event("finished", iteration=run.iteration)
 
 
-def _check(method: Method, steps: int, seed: int, evaluation: Evaluation, workers: int) -> None:
-    if steps < method.batch_size:
-        raise BadRequest(
-            f"steps is {steps}, which is below one batch of {method.batch_size}; give at least "
-            f"--steps {method.batch_size}, or a smaller --batch-size"
-        )
-    if seed < 0:
-        raise BadRequest(f"seed is {seed}; it must not be negative")
-    if workers < 0:
-        raise BadRequest(f"workers is {workers}; give a number of threads, or 0 for all cores")
-    if evaluation.every < 0 or (evaluation.every and evaluation.episodes < 1):
-        raise BadRequest(
-            f"evaluation every {evaluation.every} steps with {evaluation.episodes} episodes; "
-            "give at least one episode, or --eval-every 0 for no evaluation"
-        )
+def describe(run: Run, method_name: str) -> Row:
+    """What `run.json` says: enough to run it again."""
+    packages = ("jax", "jaxlib", "numpy", "optax", "gymnasium", "mujoco")
+    return {
+        "format": FORMAT,
+        "method_name": method_name,
+        "method": config.to_json(run.method),
+        "env": run.task.name,
+        "env_kwargs": run.task.kwargs,
+        "seed": run.seed,
+        "steps": run.steps,
+        "iterations": run.iterations,
+        "envs": run.envs,
+        "horizon": run.task.horizon,
+        "clip_actions": run.clip,
+        "evaluation": config.to_json(run.evaluation),
+        "resume": "bitwise" if run.resumes_bitwise else "bitwise-with-reset",
+        "versions": {
+            "mppo": importlib.metadata.version("mppo"),
+            "python": platform.python_version(),
+            **{name: importlib.metadata.version(name) for name in packages},
+        },
+    }

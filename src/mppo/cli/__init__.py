@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import importlib
 import sys
+import traceback
 from typing import NamedTuple
 
-from mppo.errors import BadRequest, EnvironmentFault, RunLocked, did_you_mean
+from mppo.errors import FAULTS, BadRequest, did_you_mean
+from mppo.interrupts import Interrupts
 
 
 class Command(NamedTuple):
@@ -14,10 +16,13 @@ class Command(NamedTuple):
 
     module: str
     summary: str
+    stops_at_boundaries: bool = False
+    """Whether signals wait for the end of an iteration; then `main` takes an Interrupts, too."""
 
 
 COMMANDS = {
-    "train": Command("mppo.cli.train", "train a method on an environment"),
+    "train": Command("mppo.cli.train", "train a method on an environment", True),
+    "resume": Command("mppo.cli.resume", "go on with a run that was interrupted", True),
     "methods": Command("mppo.cli.listing", "list the methods and what they differ in"),
     "envs": Command("mppo.cli.listing", "list the tasks of the paper"),
     "demo": Command("mppo.cli.demo", "the paper's motivating example on the Maze, in minutes"),
@@ -55,9 +60,12 @@ def main(arguments: list[str] | None = None) -> int:
         if words[0] not in COMMANDS:
             hint = did_you_mean(words[0], COMMANDS)
             raise BadRequest(f'unknown command "{words[0]}"{hint or "; mppo --help lists them"}')
-        command = importlib.import_module(COMMANDS[words[0]].module)
-        return command.main(words[0], words[1:])
-    except (BadRequest, EnvironmentFault, RunLocked) as error:
+        found = COMMANDS[words[0]]
+        if not found.stops_at_boundaries:
+            return importlib.import_module(found.module).main(words[0], words[1:])
+        with Interrupts() as interrupts:  # before anything slow: a signal may come at any time
+            return importlib.import_module(found.module).main(words[0], words[1:], interrupts)
+    except FAULTS as error:
         print(f"mppo: {error}", file=sys.stderr)
         return error.exit_code
     except BrokenPipeError:
@@ -65,3 +73,7 @@ def main(arguments: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("mppo: interrupted", file=sys.stderr)
         return 130
+    except Exception:
+        traceback.print_exc()
+        print("mppo: this is a bug of mppo; please report the lines above", file=sys.stderr)
+        return 70

@@ -5,14 +5,19 @@ from __future__ import annotations
 import dataclasses
 import re
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
 from mppo.cli import fields
 from mppo.config import method_named
 from mppo.errors import BadRequest
+from mppo.interrupts import Interrupts
 from mppo.methods import COMPONENTS, METHODS, Method
+
+if TYPE_CHECKING:
+    from mppo.run import Run
+    from mppo.store import RunDirectory
 
 HELP = """Train METHOD on ENV.
 
@@ -26,7 +31,7 @@ example:
 """
 
 
-def main(command: str, words: list[str]) -> int:
+def main(command: str, words: list[str], interrupts: Interrupts) -> int:
     """Train one run."""
     method = _named_first(words)
     env_kwargs, rest = fields.take_env_arguments(words)
@@ -37,7 +42,7 @@ def main(command: str, words: list[str]) -> int:
         prog="mppo train",
         description=_help(),
     )
-    return _train(options, fields.rebuild(method, options), env_kwargs)
+    return _train(options, fields.rebuild(method, options), env_kwargs, interrupts)
 
 
 def _own_fields() -> list[tuple]:
@@ -62,6 +67,12 @@ def _own_fields() -> list[tuple]:
             int | None,
             None,
             "Episodes with the most likely actions, logged beside; by default as many.",
+        ),
+        field(
+            "checkpoint_every",
+            int,
+            0,
+            "Iterations between checkpoints; 0: often enough to lose a minute at most.",
         ),
         field("workers", int, 0, "Threads that step environments; 0: all cores."),
         field("quiet", flag, False, "Print nothing but errors."),
@@ -89,11 +100,11 @@ def _named_first(words: list[str]) -> Method:
     return method_named(first)
 
 
-def _train(options: Any, method: Method, env_kwargs: dict[str, Any]) -> int:
-    from mppo.cli.progress import Progress
+def _train(options: Any, method: Method, env_kwargs: dict[str, Any], interrupts: Interrupts) -> int:
+    from mppo.evaluation import Evaluation
+    from mppo.run import Run
     from mppo.store import RunDirectory
     from mppo.tasks import task
-    from mppo.train import Evaluation, Run
 
     beside = options.eval_deterministic_episodes
     evaluation = Evaluation(
@@ -104,13 +115,31 @@ def _train(options: Any, method: Method, env_kwargs: dict[str, Any]) -> int:
     on = task(options.env, **env_kwargs)
     run = Run(method, on, options.steps, options.seed, evaluation, options.workers)
     directory = RunDirectory(options.out or _free_directory(on.name, options.method, options.seed))
-    directory.create(run.description(options.method))
+    return carry_out(run, directory, options.method, options, interrupts)
+
+
+def carry_out(
+    run: Run, directory: RunDirectory, method_name: str, options: Any, interrupts: Interrupts
+) -> int:
+    """Train from the beginning or from where it was left, showing progress."""
+    from mppo.cli.progress import Progress
+    from mppo.train import begin
+
     try:
-        with Progress(run, options.method, directory.path, quiet=options.quiet) as progress:
-            run.run(directory, progress)
+        training = begin(run, directory, method_name, options.checkpoint_every)
+        if directory.finished:
+            print(f"{directory.path} is finished already")
+            return 0
+        with Progress(run, method_name, directory.path, quiet=options.quiet) as progress:
+            training.to_the_end(progress, interrupts)
+        if directory.finished:
+            return 0
+        if not options.quiet:
+            print(f"stopped and saved; go on with: mppo resume {directory.path}")
+        return interrupts.exit_code
     finally:
+        directory.close()
         run.close()
-    return 0
 
 
 def _free_directory(env: str, method: str, seed: int) -> Path:

@@ -1,0 +1,17 @@
+"""When and how a policy is evaluated while it is trained."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """As in the paper: 10 episodes every 10,000 steps. These steps are no samples."""
+
+    every: int = 10_000
+    """Environment steps between evaluations; 0 is never."""
+    episodes: int = 10
+    """Episodes with sampled actions."""
+    deterministic_episodes: int = 10
+    """Episodes with the most likely actions, logged beside; 0 leaves them out."""

@@ -68,7 +68,7 @@ def _is_key(leaf: Any) -> bool:
 def _to_numpy(leaf: Any) -> np.ndarray:
     if _is_key(leaf):
         leaf = jax.random.key_data(leaf)
-    return np.ascontiguousarray(np.asarray(leaf))
+    return np.array(leaf, order="C")
 
 
 def as_bytes(tree: PyTree) -> bytes:

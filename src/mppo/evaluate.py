@@ -6,9 +6,10 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 import numpy as np
-from gymnasium.vector import VectorEnv
+from gymnasium.vector import AutoresetMode, VectorEnv
 
 from mppo.actor import Actor
+from mppo.rollout import seeds_for
 from mppo.seeding import Role, generator, integer
 from mppo.spaces import Spaces
 
@@ -24,6 +25,7 @@ class Evaluator:
     ):
         self.envs, self.spaces, self.seed, self.clip = envs, spaces, seed, clip
         self._workers = max(1, min(workers, envs.num_envs))
+        self._disabled = envs.metadata.get("autoreset_mode") == AutoresetMode.DISABLED
 
     def close(self) -> None:
         """Release the environments."""
@@ -36,7 +38,9 @@ class Evaluator:
         if not episodes:
             return np.zeros(0)
         if not hasattr(self.envs, "lanes"):
-            return self._in_step(actor, number, deterministic)[:episodes]
+            rounds = range(-(-episodes // self.envs.num_envs))
+            played = [self._in_step(actor, number, deterministic, n) for n in rounds]
+            return np.concatenate(played)[:episodes]
         play = partial(self._episode, actor, number, deterministic)
         if self._workers == 1:
             return np.array([play(e) for e in range(episodes)])
@@ -68,16 +72,19 @@ class Evaluator:
                 break
         return total
 
-    def _in_step(self, actor: Actor, number: int, deterministic: bool) -> np.ndarray:
-        """All episodes side by side."""
+    def _in_step(
+        self, actor: Actor, number: int, deterministic: bool, played: int = 0
+    ) -> np.ndarray:
+        """One episode in each environment, side by side."""
         count = self.envs.num_envs
-        seeds = [integer(self.seed, Role.EVALUATION_ENVIRONMENT, number, e) for e in range(count)]
-        seen, _ = self.envs.reset(seed=seeds)  # type: ignore
+        episodes = range(played * count, (played + 1) * count)
+        seeds = [integer(self.seed, Role.EVALUATION_ENVIRONMENT, number, e) for e in episodes]
+        seen, _ = self.envs.reset(seed=seeds_for(self.envs, seeds))
         returns, playing = np.zeros(count), np.ones(count, bool)
         noise = None
         for t in range(LONGEST):
             if not deterministic and t % BLOCK == 0:
-                blocks = [self._noise(actor, number, e, t // BLOCK) for e in range(count)]
+                blocks = [self._noise(actor, number, e, t // BLOCK) for e in episodes]
                 noise = np.stack(blocks, 1)
             drawn = None if noise is None else noise[t % BLOCK]
             actions = actor.act(self.spaces.flatten(seen, count), drawn)
@@ -88,6 +95,6 @@ class Evaluator:
             playing &= ~ended
             if not playing.any():
                 break
-            if ended.any():  # goes on unseen until all have finished
+            if ended.any() and self._disabled:  # goes on unseen until all have finished
                 seen, _ = self.envs.reset(options={"reset_mask": ended})
         return returns

@@ -11,12 +11,19 @@ from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv, Vecto
 
 from mppo import faults
 from mppo.actor import Actor
+from mppo.envs.checked import CheckedVectorEnv
 from mppo.errors import BadRequest
 from mppo.seeding import Role, generator, integer
 from mppo.spaces import Spaces
 from mppo.types import Earlier, Trajectories
 
 CHUNK = 50  # steps that a thread takes before another may continue the environment
+
+
+def seeds_for(envs: VectorEnv, seeds: list[int]) -> Any:
+    """A seed for each environment where `reset` takes a list; else one for all."""
+    takes_list = isinstance(envs.unwrapped, SyncVectorEnv | AsyncVectorEnv | CheckedVectorEnv)
+    return seeds if takes_list or hasattr(envs, "get_state") else seeds[0]
 
 
 class Buffers:
@@ -168,9 +175,7 @@ class Collector:
                 self._now[e] = lane.observation
             return
         seeds = [integer(self.seed, Role.ENVIRONMENT, iteration, e) for e in range(count)]
-        one_each = hasattr(self.envs, "get_state")
-        one_each |= isinstance(self.envs.unwrapped, SyncVectorEnv | AsyncVectorEnv)
-        observations, _ = self.envs.reset(seed=seeds if one_each else seeds[0])  # type: ignore
+        observations, _ = self.envs.reset(seed=seeds_for(self.envs, seeds))
         self._now[:] = self.spaces.flatten(observations, count)
         self._pending[:] = False
 

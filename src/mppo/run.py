@@ -30,7 +30,7 @@ Row = dict[str, Any]
 
 
 class Run:
-    """A method on a task: `iterate` and `evaluate` give rows, `snapshot` and `restore` all state."""
+    """A method on a task: `iterate` and `evaluate` give rows, `snapshot` and `restore` its all."""
 
     def __init__(
         self,

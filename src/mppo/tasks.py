@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import gymnasium
-from gymnasium.vector import AutoresetMode, SyncVectorEnv, VectorEnv
+from gymnasium.vector import VectorEnv
 
 from mppo import envs
+from mppo.envs.checked import CheckedVectorEnv
 from mppo.errors import BadRequest, did_you_mean
 from mppo.spaces import Spaces
 
 MOST_ENVS = 64
-MakeEnv = Callable[[], gymnasium.Env]
+MakeEnv = Callable[[], gymnasium.Env | VectorEnv]
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,7 @@ class Task:
     kwargs: dict[str, Any]  # of the constructor
     native: bool  # stepped by this package's own vector environment
     of_the_paper: bool
+    count: int = 0  # of environments, where that is not ours to choose
 
     def envs_for(self, batch_size: int, wanted: int = 0) -> int:
         """How many environments share a batch: as many whole episodes as fit, each alike.
@@ -37,6 +39,7 @@ class Task:
         >>> Task("", None, None, 1000, {}, False, False).envs_for(2048)
         2
         """
+        wanted = self.count or wanted
         if wanted:
             if batch_size % wanted:
                 raise BadRequest(
@@ -61,14 +64,15 @@ def _registered(env_id: str, kwargs: dict) -> Task:
     name = env_id if _known(env_id) else _with_namespace(env_id)
     spec = gymnasium.spec(name)
     native = envs.native_vector(name, 1, **kwargs)
-    probe = native if native is not None else _sync([lambda: gymnasium.make(name, **kwargs)])
+    one = lambda: gymnasium.make(name, disable_env_checker=True, **kwargs)  # we check ourselves
+    probe = native if native is not None else CheckedVectorEnv([one], name)
     found = Spaces(probe.single_observation_space, probe.single_action_space, name)
     probe.close()
     _ = found.observation_size, found.head  # refuse what cannot be handled before anything is made
 
     def make(count: int) -> VectorEnv:
         vector = envs.native_vector(name, count, **kwargs)
-        return vector or _sync([lambda: gymnasium.make(name, **kwargs)] * count)
+        return vector or CheckedVectorEnv([one] * count, name)
 
     horizon = kwargs.get("horizon") or kwargs.get("max_episode_steps") or spec.max_episode_steps
     paper = {entry.id for entry in envs.TASKS}
@@ -97,16 +101,32 @@ def _with_namespace(env_id: str) -> str:
 
 def _made_by(function: MakeEnv) -> Task:
     env = function()
+    if isinstance(env, VectorEnv):
+        return _vector(env, function)  # type: ignore
     if not isinstance(env, gymnasium.Env):
         raise BadRequest(
-            f"{function!r} made {env!r}; it must make a gymnasium.Env (a fresh one on every call)"
+            f"{function!r} made {env!r}; it must make a gymnasium.Env or a "
+            "gymnasium.vector.VectorEnv (a fresh one on every call)"
         )
     name = env.spec.id if env.spec is not None else type(env.unwrapped).__name__
     found = Spaces(env.observation_space, env.action_space, name)
     _ = found.observation_size, found.head
     horizon = _time_limit(env)
     env.close()
-    return Task(name, lambda n: _sync([function] * n), found, horizon, {}, False, False)
+    return Task(
+        name, lambda n: CheckedVectorEnv([function] * n, name), found, horizon, {}, False, False
+    )
+
+
+def _vector(first: VectorEnv, function: Callable[[], VectorEnv]) -> Task:
+    """A user's own vector environment: as many environments as it has, in its autoreset mode."""
+    name = first.spec.id if first.spec is not None else type(first.unwrapped).__name__
+    found = Spaces(first.single_observation_space, first.single_action_space, name)
+    _ = found.observation_size, found.head
+    count = first.num_envs
+    first.close()
+    horizon = first.spec.max_episode_steps if first.spec is not None else None
+    return Task(name, lambda n: function(), found, horizon, {}, False, False, count)
 
 
 def _time_limit(env: gymnasium.Env) -> int | None:
@@ -116,7 +136,3 @@ def _time_limit(env: gymnasium.Env) -> int | None:
         if not isinstance(env, gymnasium.Wrapper):
             return env.spec.max_episode_steps if env.spec is not None else None
         env = env.env
-
-
-def _sync(makers: list[MakeEnv]) -> VectorEnv:
-    return SyncVectorEnv(makers, autoreset_mode=AutoresetMode.DISABLED)

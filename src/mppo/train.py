@@ -106,9 +106,13 @@ class Training:
                     stopped |= callback("evaluation", evaluation) is False
             if self._save_due():
                 self.save()
+        if directory is not None and directory.finished:  # nothing was left to do
+            self._saved = run.iteration
         self.save()
         if directory is not None:
-            if stopped or run.iteration == run.iterations:
+            if directory.finished:
+                pass
+            elif stopped or run.iteration == run.iterations:
                 self._finish(stopped)
             else:
                 directory.event("stopped", iteration=run.iteration)

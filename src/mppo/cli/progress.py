@@ -29,6 +29,7 @@ class Progress:
         self.row: dict[str, Any] | None = None
         self.evaluation: dict[str, Any] | None = None
         self.started = self.shown = time.monotonic()
+        self.before = run.iteration * run.method.batch_size  # steps of an earlier session
         live = not quiet and self.console.is_terminal
         self.live = Live(console=self.console, refresh_per_second=4) if live else None
 
@@ -75,7 +76,7 @@ class Progress:
         """Steps done, steps a second, seconds left."""
         steps = int(self.row["steps"]) if self.row else 0
         seconds = max(time.monotonic() - self.started, 1e-9)
-        rate = steps / seconds
+        rate = max(steps - self.before, 0) / seconds
         return steps, rate, (self.run.steps - steps) / rate if rate else float("inf")
 
     def _line(self) -> None:

@@ -123,13 +123,14 @@ def carry_out(
 ) -> int:
     """Train from the beginning or from where it was left, showing progress."""
     from mppo.cli.progress import Progress
-    from mppo.train import begin
+    from mppo.train import begin, describe
 
     try:
-        training = begin(run, directory, method_name, options.checkpoint_every)
+        directory.refuse_other(describe(run, method_name))
         if directory.finished:
             print(f"{directory.path} is finished already")
             return 0
+        training = begin(run, directory, method_name, options.checkpoint_every)
         with Progress(run, method_name, directory.path, quiet=options.quiet) as progress:
             training.to_the_end(progress, interrupts)
         if directory.finished:

@@ -1,0 +1,1 @@
+"""`mppo bench`: ratios of one sitting, measured in processes of their own."""

@@ -1,0 +1,59 @@
+"""The two memory tables of the paper's appendix: resident memory against K."""
+
+from __future__ import annotations
+
+from mppo.bench.parts import Part, Table
+from mppo.bench.ratios import Ratio, quotients, spread
+from mppo.bench.sitting import Sitting
+
+ENV = "mppo/SparseDoublePendulum-v0"
+PAPER = {  # resident memory in M of each K, as printed in Appendix C
+    "trpo": {1: 404, 2: 410, 4: 410, 8: 410, 16: 411},
+    "ppo": {1: 388, 2: 407, 4: 409, 8: 409, 16: 411},
+}
+
+
+def memory(sitting: Sitting) -> Part:
+    """Resident memory of single-path and multi-path runs beside the paper's."""
+    cases = [(base, k) for base, printed in PAPER.items() for k in printed]
+    if sitting.quick:
+        cases = [(base, k) for base, k in cases if k <= 2]
+    now: dict[tuple[str, int], list[float]] = {case: [] for case in cases}
+    peak: dict[tuple[str, int], list[float]] = {case: [] for case in cases}
+    first = 0 if sitting.quick else -1  # round -1 fills the compilation cache
+    for r in range(first, sitting.size(min(sitting.repetitions, 3), 1)):
+        for base, k in cases:
+            method = base if k == 1 else f"mp-{base}"
+            sitting.say(f"memory {r + 1}: {method}, K = {k}")
+            sample = sitting.train(
+                method,
+                ENV,
+                repetition=max(r, 0),
+                iterations=1 if r < 0 else sitting.size(5, 1),
+                overrides={"paths": k},
+            )
+            if r >= 0:
+                now[base, k].append(sample["resident_mib"]["now"])
+                peak[base, k].append(sample["resident_mib"]["peak"])
+    ratios = [
+        Ratio(
+            f"memory-{base}-{k}",
+            f"mp-{base}, K = {k} / {base}: resident memory",
+            quotients(now[base, k], now[base, 1]),
+        )
+        for base, k in cases
+        if k > 1
+    ]
+    return Part(ratios, [_table(base, cases, now, peak) for base in PAPER])
+
+
+def _table(base: str, cases: list[tuple[str, int]], now: dict, peak: dict) -> Table:
+    rows = []
+    for name, k in cases:
+        if name == base:
+            label = base if k == 1 else f"mp-{base} (K = {k})"
+            ours = [spread(now[base, k]), spread(peak[base, k])]
+            rows.append([label, *ours, PAPER[base][k]])
+    title = f"Resident memory on {ENV.removeprefix('mppo/')} (Appendix C)"
+    columns = ["method", "MiB at the end", "MiB at the peak", "paper: M"]
+    return Table(f"table-memory-{base}", title, columns, rows)

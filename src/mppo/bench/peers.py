@@ -1,0 +1,118 @@
+"""Our training rate against that of the peers, on the same cores, with the same settings."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+from mppo.bench.parts import Part, Table
+from mppo.bench.ratios import Ratio, quotients, spread
+from mppo.bench.sitting import Measured, MeasurementFailed, Sample, Sitting, Skipped
+from mppo.threads import ONE_THREAD
+
+SCRIPT = Path(__file__).with_name("peer_script.py")
+HINT = "the peers are not installed; pip install mppo[peers], or give --peers-python PATH"
+OURS = {  # a peer, our method, the target on Hopper-v5
+    "sb3-contrib TRPO": ("trpo", 10.0),
+    "SB3 PPO": ("ppo", 8.0),
+    "SBX PPO": ("ppo", 8.0),
+    "Tianshou TRPO": ("trpo", None),
+    "Tianshou PPO": ("ppo", None),
+}
+TASKS = ("Hopper-v5", "HalfCheetah-v5")
+NOTE = (
+    "Peers: all cores, torch's own number of threads, DummyVecEnv as their documentation "
+    "recommends for cheap environments, normalised observations, the paper's hyper-parameters."
+)
+
+
+def interpreter(wanted: str | None) -> str | None:
+    """The interpreter that has the peers: the one that is named, else this one, if it does."""
+    if wanted is not None:
+        return wanted
+    return sys.executable if importlib.util.find_spec("stable_baselines3") else None
+
+
+def peers(sitting: Sitting) -> Part:
+    """Rates of ours and theirs, one after the other in each repetition."""
+    python = interpreter(sitting.peers_python)
+    if python is None:
+        raise Skipped(HINT)
+    known = _call(python, ["--list"], {}).result()
+    names = [name for name, version in known["peers"].items() if version]
+    if not names:
+        raise Skipped(HINT)
+    sitting.samples.append({"installed": known})
+    notes = [NOTE, _versions(known)]
+    found: dict[tuple[str, str], list[Sample]] = {}
+    cases = [(name, env) for env in TASKS[: sitting.size(len(TASKS), 1)] for name in names]
+    for r in range(sitting.repetitions):
+        for name, env in list(cases):
+            sitting.say(f"peers {r + 1}/{sitting.repetitions}: {name} on {env}")
+            try:
+                sample = _train(sitting, python, name, env, r)
+            except MeasurementFailed as failure:
+                notes.append(f"{name} on {env} failed: {failure}")
+                cases.remove((name, env))
+                found.pop((name, env), None)
+                continue
+            found.setdefault((name, env), []).append(sample)
+    if not found:
+        raise MeasurementFailed("; ".join(notes[2:]))
+    return Part(*_compared(sitting, found), notes)
+
+
+def _train(sitting: Sitting, python: str, name: str, env: str, repetition: int) -> Sample:
+    """A peer's run and ours beside it: the same number of steps, the same warm-up."""
+    method, _ = OURS[name]
+    iterations, warmup = sitting.iterations(method, 15_000), sitting.size(2, 1)
+    label = {"peer": name, "env": env, "repetition": repetition}
+    total = warmup + iterations
+    theirs = sitting.finish(_call(python, [name, env, str(total)], label))
+    seconds = theirs["seconds"][warmup:]
+    ours = sitting.train(method, env, 15_000, "all", repetition, overrides=_full(method))
+    return {"theirs": theirs["steps"] * len(seconds) / sum(seconds), "ours": ours["rate"]}
+
+
+def _full(method: str) -> dict[str, Any]:
+    """Batches of the paper's size even in a smoke test, as the peers have them."""
+    from mppo.methods import METHODS
+
+    return {"batch_size": METHODS[method].batch_size}
+
+
+def _compared(sitting: Sitting, found: dict) -> tuple[list[Ratio], list[Table]]:
+    cores = len(sitting.cores)
+    ratios, rows = [], []
+    for (name, env), samples in found.items():
+        method, target = OURS[name]
+        ours = [sample["ours"] for sample in samples]
+        theirs = [sample["theirs"] for sample in samples]
+        judged = target if env == "Hopper-v5" and cores == 2 else None
+        what = f"{method} {env} / {name}"
+        ratios.append(Ratio(f"peers-{name}-{env}", what, quotients(ours, theirs), judged))
+        rows.append([env, method, spread(ours), name, spread(theirs)])
+    columns = ["task", "ours", "steps a second", "peer", "steps a second"]
+    title = f"Steps a second of training, {cores or 'all'} cores"
+    return ratios, [Table("peers", title, columns, rows)]
+
+
+def _call(python: str, words: list[str], label: Sample) -> Measured:
+    """The peer script; the thread settings that mppo makes for itself are taken back."""
+    environment = {
+        name: value for name, value in os.environ.items() if ONE_THREAD.get(name) != value
+    }
+    environment |= {"JAX_PLATFORMS": "cpu", "PYTHONSAFEPATH": "1", "PYTHONWARNINGS": "ignore"}
+    try:
+        return Measured([python, str(SCRIPT), *words], environment, label)
+    except OSError as error:
+        raise MeasurementFailed(f"cannot run the peers' interpreter: {error.strerror}") from error
+
+
+def _versions(known: dict[str, Any]) -> str:
+    words = [f"{name} {version or 'not installed'}" for name, version in known["peers"].items()]
+    words += [f"{name} {version}" for name, version in known["libraries"].items() if version]
+    return "Versions: " + ", ".join(words) + "."

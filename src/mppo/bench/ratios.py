@@ -1,0 +1,69 @@
+"""Ratios of one sitting: the median over repetitions, the spread, and the target."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Any, Literal
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """What is compared with what, one value for each repetition.
+
+    >>> ratio = Ratio("help", "`mppo --help` / argparse", (9.0, 11.0, 14.0), 12.0, "at most")
+    >>> ratio.median, ratio.met
+    (11.0, True)
+    """
+
+    name: str
+    what: str
+    values: tuple[float, ...]
+    target: float | None = None
+    sense: Literal["at least", "at most"] = "at least"
+
+    @property
+    def median(self) -> float:
+        """The middle of the repetitions."""
+        return median(self.values)
+
+    @property
+    def met(self) -> bool | None:
+        """Whether the median reaches the target, if there is one."""
+        if self.target is None:
+            return None
+        least = self.sense == "at least"
+        return self.median >= self.target if least else self.median <= self.target
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "name": self.name,
+            "what": self.what,
+            "median": self.median,
+            "least": min(self.values),
+            "most": max(self.values),
+            "values": list(self.values),
+            "sense": self.sense,
+            "target": self.target,
+            "met": self.met,
+        }
+
+
+def quotients(above: Sequence[float], below: Sequence[float]) -> tuple[float, ...]:
+    """One quotient for each repetition: neighbours in time, so that drift cancels.
+
+    >>> quotients([2.0, 9.0], [1.0, 3.0])
+    (2.0, 3.0)
+    """
+    return tuple(a / b for a, b in zip(above, below, strict=True))
+
+
+def spread(values: Sequence[float]) -> dict[str, Any]:
+    """Median and range of one measured quantity, as a cell of a table.
+
+    >>> spread([3.0, 1.0, 2.0])
+    {'median': 2.0, 'least': 1.0, 'most': 3.0}
+    """
+    return {"median": median(values), "least": min(values), "most": max(values)}

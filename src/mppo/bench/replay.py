@@ -1,0 +1,97 @@
+"""The limit: bare `mj_step` on the very actions and reset states of a recorded batch."""
+
+from __future__ import annotations
+
+import time
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mppo.envs import native_vector
+from mppo.envs.engine import mujoco
+from mppo.seeding import Role, generator
+from mppo.types import Trajectories
+
+_INTEGRATION = mujoco.mjtState.mjSTATE_INTEGRATION
+
+
+class ReplayDiffers(RuntimeError):
+    """The replay is not the recorded trajectory, so its time would mean nothing."""
+
+
+class Episode(NamedTuple):
+    """What bare physics needs to live through an episode again, and how it ended."""
+
+    start: np.ndarray  # the integration state after the reset, warm start included
+    controls: list[np.ndarray]  # float64, as MuJoCo holds them: nothing is left to convert
+    end: np.ndarray
+
+
+class Replay:
+    """Lives through batches of a run on one MuJoCo task again."""
+
+    def __init__(self, env: str, seed: int):
+        vector: Any = native_vector(env, 1)
+        if vector is None or not hasattr(vector, "lanes"):
+            raise ValueError(f"{env} is no MuJoCo task of ours; there is no bare mj_step of it")
+        self.lane, self.seed = vector.lanes[0], seed
+        self.frame_skip: int = vector.workshop.base.frame_skip
+
+    def episodes(self, iteration: int, seen: Trajectories) -> list[Episode]:
+        """The episodes of a batch; every observation is compared bit for bit."""
+        found: list[Episode] = []
+        for e in range(len(seen.actions)):
+            self.lane.generator = generator(self.seed, Role.ENVIRONMENT, iteration, e)
+            found += _lived_again(self.lane, seen, e)
+        return found
+
+    def seconds(self, episodes: list[Episode]) -> float:
+        """Time of bare physics for all of them."""
+        return bare_seconds(self.lane.model, self.frame_skip, episodes)
+
+
+def bare_seconds(model: Any, frame_skip: int, episodes: list[Episode]) -> float:
+    """Seconds of nothing but physics; each end is compared bit for bit, outside the clock."""
+    data = mujoco.MjData(model)
+    control, step = data.ctrl, mujoco.mj_step
+    total = 0.0
+    for start, controls, end in episodes:
+        started = time.perf_counter()
+        mujoco.mj_setState(model, data, start, _INTEGRATION)
+        for action in controls:
+            control[:] = action
+            step(model, data, frame_skip)
+        total += time.perf_counter() - started
+        if _state(model, data).tobytes() != end.tobytes():
+            raise ReplayDiffers("bare mj_step ended an episode in another state than the run")
+    return total
+
+
+def _lived_again(lane: Any, seen: Trajectories, e: int) -> list[Episode]:
+    """Resets draw from the run's stream; raw actions do, for MuJoCo clamps what is out of range."""
+    actions = np.asarray(seen.actions[e])
+    ended = np.asarray(seen.terminated[e] | seen.truncated[e])
+    stops = sorted({*(np.flatnonzero(ended) + 1).tolist(), len(ended)})
+    found, first = [], 0
+    for stop in stops:
+        lane.reset()
+        start = _state(lane.model, lane.data)
+        for t in range(first, stop):
+            _same(lane.observation, seen.observations[e, t])
+            lane.step(actions[t])
+        _same(lane.observation, seen.next_observations[e, stop - 1])
+        rows = list(actions[first:stop].astype(np.float64))
+        found.append(Episode(start, rows, _state(lane.model, lane.data)))
+        first = stop
+    return found
+
+
+def _same(observation: np.ndarray, recorded: np.ndarray) -> None:
+    if observation.astype(np.float32).tobytes() != np.asarray(recorded, np.float32).tobytes():
+        raise ReplayDiffers("the replay saw another observation than the recorded run")
+
+
+def _state(model: Any, data: Any) -> np.ndarray:
+    state = np.empty(mujoco.mj_stateSize(model, _INTEGRATION))
+    mujoco.mj_getState(model, data, state, _INTEGRATION)
+    return state

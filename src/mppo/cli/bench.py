@@ -1,0 +1,90 @@
+"""`mppo bench`: parse, measure, print."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import sys
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from mppo.bench.conduct import PARTS, REPETITIONS, Options, begun, conduct
+from mppo.bench.show import markdown, text
+from mppo.errors import BadRequest, did_you_mean
+from mppo.store import plain
+
+
+def main(command: str, words: list[str]) -> int:
+    """Measure, print ratios first, and write what was asked for."""
+    parser = argparse.ArgumentParser(
+        "mppo bench",
+        description="Measure this machine in one sitting: training against bare physics, cores, "
+        "peers, paths, start-up and memory. Ratios first, with their spread over repetitions.",
+        epilog="example: mppo bench --quick; mppo bench --peers --json bench.json",
+    )
+    add = parser.add_argument
+    add("--json", metavar="FILE", help="write everything raw")
+    add("--markdown", metavar="FILE", help="write the page docs/performance.md")
+    add("--quick", action="store_true", help="a smoke test of every part in two minutes")
+    add("--peers", action="store_true", help="measure Stable-Baselines3 and others as well")
+    add("--peers-python", metavar="PATH", help="the interpreter that has them (this one)")
+    add("--repetitions", type=int, help=f"of every comparison ({REPETITIONS}; 2 with --quick)")
+    add("--only", nargs="+", metavar="PART", help=f"of {', '.join(PARTS)}")
+    given = parser.parse_args(words)
+    for file in (given.json, given.markdown):
+        if file is not None and not Path(file).absolute().parent.is_dir():
+            raise BadRequest(f'cannot write "{file}": its directory does not exist')
+    return _bench(_options(given), given.json, given.markdown)
+
+
+def _options(given: argparse.Namespace) -> Options:
+    for name in given.only or ():
+        if name not in PARTS:
+            hint = did_you_mean(name, PARTS) or f"; the parts are {', '.join(PARTS)}"
+            raise BadRequest(f'unknown part "{name}"{hint}')
+    if given.repetitions is not None and given.repetitions < 1:
+        raise BadRequest(f"repetitions is {given.repetitions}; give at least 1 (5 for a verdict)")
+    if given.peers_python is not None and shutil.which(given.peers_python) is None:
+        raise BadRequest(f'"{given.peers_python}" is not an interpreter that can be run')
+    wanted = set(given.only or Options().parts) | ({"peers"} if given.peers else set())
+    return Options(
+        given.quick,
+        tuple(name for name in PARTS if name in wanted),
+        given.repetitions,
+        given.peers_python,
+        _say,
+    )
+
+
+def _bench(options: Options, json_file: str | None, markdown_file: str | None) -> int:
+    result, code = begun(options), 0
+    try:
+        with closing(conduct(options, result)) as parts:
+            for _ in parts:
+                _write(result, json_file, markdown_file)  # an interruption loses one part at most
+    except KeyboardInterrupt:
+        _say("interrupted; what was measured until then:")
+        code = 130
+    _say("")
+    print(text(result), end="")
+    return code
+
+
+def _write(result: dict[str, Any], json_file: str | None, markdown_file: str | None) -> None:
+    if json_file is not None:
+        data = json.dumps(plain(result), indent=1, allow_nan=False)
+        Path(json_file).write_text(data + "\n", encoding="utf-8")
+    if markdown_file is not None:
+        Path(markdown_file).write_text(markdown(result), encoding="utf-8")
+
+
+def _say(line: str) -> None:
+    """Progress goes to stderr: on one line of a terminal, line by line into a file."""
+    if sys.stderr.isatty():
+        width = shutil.get_terminal_size().columns - 1
+        print(f"\r{line[:width]:<{width}}", end="\r" if not line else "", file=sys.stderr)
+        sys.stderr.flush()
+    elif line:
+        print(line, file=sys.stderr, flush=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from mppo import filters
@@ -16,6 +18,10 @@ _ACTIVATIONS = {
     "elu": lambda x: np.where(x > 0, x, np.expm1(np.minimum(x, 0))),
     "silu": lambda x: x / (1 + np.exp(-x)),
 }
+_IN_PLACE = {
+    "tanh": lambda x: np.tanh(x, x),
+    "relu": lambda x: np.maximum(x, 0, out=x),
+}
 
 
 class Actor:
@@ -29,6 +35,7 @@ class Actor:
         host: Policy = jax.device_get(policy)
         self.head = architecture.head
         self._activation = _ACTIVATIONS[architecture.network.activation]
+        self._in_place = _IN_PLACE.get(architecture.network.activation)
         self._layers = [(np.array(w), np.array(b)) for w, b in host.parameters.network]
         self._free = np.array(host.parameters.free, np.float32)
         self._filtered = architecture.filtered
@@ -58,6 +65,41 @@ class Actor:
         if isinstance(self.head, Gaussian):
             noise *= np.exp(self._free)
         return noise
+
+    def stepper(self) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
+        """`act` for one observation at a time, with buffers of its own: one for each thread.
+
+        Half the time of `act`: nothing is allocated, and the biases ride along as a last row of
+        the weights. The action returned is overwritten by the next call.
+        """
+        if not (isinstance(self.head, Gaussian) and self._in_place is not None):
+            return self.act
+        weights = [np.vstack([w, b]) for w, b in self._layers]
+        inputs = [np.ones(len(w), np.float32) for w in weights]
+        views = [buffer[:-1] for buffer in inputs[1:]]
+        action = np.empty(self.head.size, np.float32)
+        first, mean, inverse = inputs[0][:-1], self._mean, self._inverse
+        high = np.full(len(first), filters.CLIP, np.float32)
+        low, hidden = -high, list(zip(inputs, weights, views, strict=False))
+        last, last_weights, activation = inputs[-1], weights[-1], self._in_place
+        dot, add, subtract, multiply = np.dot, np.add, np.subtract, np.multiply
+        minimum, maximum, filtered = np.minimum, np.maximum, self._filtered
+
+        def act(observation: np.ndarray, noise: np.ndarray) -> np.ndarray:
+            if filtered:
+                subtract(observation, mean, first)
+                multiply(first, inverse, first)
+                minimum(first, high, out=first)
+                maximum(first, low, out=first)
+            else:
+                first[:] = observation
+            for values, matrix, into in hidden:
+                dot(values, matrix, into)
+                activation(into)
+            dot(last, last_weights, action)
+            return add(action, noise, action)
+
+        return act
 
     def act(self, observation: np.ndarray, noise: np.ndarray | None) -> np.ndarray:
         """Sample with noise drawn by `noise`; without any, the most likely action."""

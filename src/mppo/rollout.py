@@ -222,7 +222,7 @@ class Collector:
         start: int,
         stop: int,
     ) -> None:
-        act, clip = actor.act, self.clip
+        act, clip = actor.stepper(), self.clip
         low, high = self.spaces.action.low, self.spaces.action.high  # type: ignore
         observations, actions, rewards = rows.observations[e], rows.actions[e], rows.rewards[e]
         step, observation = lane.step, lane.observation

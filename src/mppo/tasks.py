@@ -114,7 +114,13 @@ def _made_by(function: MakeEnv) -> Task:
     horizon = _time_limit(env)
     env.close()
     return Task(
-        name, lambda n: CheckedVectorEnv([function] * n, name), found, horizon, {}, False, False
+        name,
+        lambda n: CheckedVectorEnv([cast(Any, function)] * n, name),
+        found,
+        horizon,
+        {},
+        False,
+        False,
     )
 
 

@@ -95,12 +95,12 @@ class Training:
         while run.iteration < run.iterations and not stopped:
             if interrupts is not None and interrupts.received is not None:
                 break
-            row, evaluation = self._step()
+            row, evaluation, timing = self._step()
             metrics.append(row)
             if evaluation is not None:
                 evaluations.append(evaluation)
             if callback is not None:
-                event = {**row, "trajectories": run.trajectories}
+                event = {**row, "timing": timing, "trajectories": run.trajectories}
                 stopped = callback("iteration", event) is False
                 if evaluation is not None:
                     stopped |= callback("evaluation", evaluation) is False
@@ -123,7 +123,7 @@ class Training:
         agent.metrics, agent.evaluations = metrics, evaluations
         return agent
 
-    def _step(self) -> tuple[Row, Row | None]:
+    def _step(self) -> tuple[Row, Row | None, Row]:
         """One iteration and, where it is due, an evaluation; their rows are written."""
         started = time.perf_counter()
         try:
@@ -133,19 +133,19 @@ class Training:
         except (EnvironmentFault, LearningFault) as fault:
             self._record(fault)
             raise
+        timing = {
+            "iteration": row["iteration"],
+            "steps": row["steps"],
+            "simulation": self.run.simulation,
+            "learning": learnt - started - self.run.simulation,
+            "evaluation": time.perf_counter() - learnt,
+        }
         if self.directory is not None:
-            timing = {
-                "iteration": row["iteration"],
-                "steps": row["steps"],
-                "simulation": self.run.simulation,
-                "learning": learnt - started - self.run.simulation,
-                "evaluation": time.perf_counter() - learnt,
-            }
             self.directory.append("metrics.jsonl", row)
             self.directory.append("timing.jsonl", timing)
             if evaluation is not None:
                 self.directory.append("evaluations.jsonl", evaluation)
-        return row, evaluation
+        return row, evaluation, timing
 
     def _at_boundary(self) -> bool:
         """Whether the run may be saved now without changing it."""

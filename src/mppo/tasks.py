@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -63,9 +64,10 @@ def task(env: str | MakeEnv, **kwargs) -> Task:
 def _registered(env_id: str, kwargs: dict) -> Task:
     name = env_id if _known(env_id) else _with_namespace(env_id)
     spec = gymnasium.spec(name)
-    native = envs.native_vector(name, 1, **kwargs)
     one = lambda: gymnasium.make(name, disable_env_checker=True, **kwargs)  # we check ourselves
-    probe = native if native is not None else CheckedVectorEnv([one], name)
+    with _refusing(name, kwargs):
+        native = envs.native_vector(name, 1, **kwargs)
+        probe = native if native is not None else CheckedVectorEnv([one], name)
     found = Spaces(probe.single_observation_space, probe.single_action_space, name)
     probe.close()
     _ = found.observation_size, found.head  # refuse what cannot be handled before anything is made
@@ -77,6 +79,20 @@ def _registered(env_id: str, kwargs: dict) -> Task:
     horizon = kwargs.get("horizon") or kwargs.get("max_episode_steps") or spec.max_episode_steps
     paper = {entry.id for entry in envs.TASKS}
     return Task(name, make, found, horizon, kwargs, native is not None, name in paper)
+
+
+@contextlib.contextmanager
+def _refusing(name: str, kwargs: dict) -> Iterator[None]:
+    """An environment that cannot be made is a request that cannot be met, whatever its error."""
+    try:
+        yield
+    except BadRequest:
+        raise
+    except Exception as error:
+        given = f" with {kwargs}" if kwargs else ""
+        raise BadRequest(
+            f'cannot make the environment "{name}"{given}: {type(error).__name__}: {error}'
+        ) from error
 
 
 def _known(env_id: str) -> bool:
@@ -100,7 +116,8 @@ def _with_namespace(env_id: str) -> str:
 
 
 def _made_by(function: MakeEnv) -> Task:
-    env = function()
+    with _refusing(getattr(function, "__name__", repr(function)), {}):
+        env = function()
     if isinstance(env, VectorEnv):
         return _vector(env, function)  # type: ignore
     if not isinstance(env, gymnasium.Env):

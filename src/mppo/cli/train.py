@@ -45,6 +45,10 @@ def main(command: str, words: list[str], interrupts: Interrupts) -> int:
     return _train(options, fields.rebuild(method, options), env_kwargs, interrupts)
 
 
+def _positional(name: str, text: str) -> Any:
+    return Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar=name, help=text)]
+
+
 def _own_fields() -> list[tuple]:
     """The options that are not fields of a method."""
 
@@ -53,8 +57,8 @@ def _own_fields() -> list[tuple]:
 
     flag = tyro.conf.FlagCreatePairsOff[bool]
     return [
-        ("method", Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="METHOD")]),
-        ("env", Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="ENV")]),
+        ("method", _positional("METHOD", "Name of the method; mppo methods lists them.")),
+        ("env", _positional("ENV", "Gymnasium id; mppo envs lists the tasks of the paper.")),
         field(
             "steps", fields.Steps, 1_000_000, "Environment steps (whole batches: at least this)."
         ),

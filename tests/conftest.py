@@ -1,13 +1,23 @@
-"""What all tests share: strict numerics, one XLA thread, reproducible Hypothesis."""
+"""What all tests share: strict numerics, one XLA thread, reproducible Hypothesis.
+
+Compiling takes most of the time here, so tests that compile the same programs are kept on the same
+worker, and XLA is asked to optimise little.
+"""
+
+import os
 
 from mppo import threads
 
 threads.use_one()  # before jax starts its pools
+os.environ.setdefault(
+    "XLA_FLAGS", "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"
+)
 
 import jax  # noqa: E402
 import pytest  # noqa: E402
 from hypothesis import settings  # noqa: E402
 
+from mppo.methods import METHODS  # noqa: E402
 from mppo.programs import programs  # noqa: E402
 from tests.worlds import CHOOSING, SMALL  # noqa: E402
 
@@ -18,9 +28,21 @@ settings.load_profile("mppo")
 
 
 def pytest_addoption(parser):
-    parser.addoption(
-        "--golden-update", action="store_true", help="write tests/golden/*.json anew"
-    )
+    parser.addoption("--golden-update", action="store_true", help="write tests/golden/*.json anew")
+
+
+def pytest_configure(config):
+    if config.getoption("dist", "no") == "load":
+        config.option.dist = "loadgroup"
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """One worker for all that a method compiles, and one for each other file."""
+    for item in items:
+        name = item.callspec.params.get("name") if hasattr(item, "callspec") else None
+        group = name if name in METHODS else item.nodeid.partition("::")[0]
+        item.add_marker(pytest.mark.xdist_group(group))
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -82,11 +82,3 @@ def test_constant_observation_is_divided_by_the_floor():
     seen = filters.update(filters.init(1), np.full((10_000, 1), 2.0, np.float32))
     assert float(filters.scale(seen)[0]) == pytest.approx(np.sqrt(filters.VARIANCE_FLOOR))
     assert float(filters.apply(seen, jnp.array([2.1]))[0]) == pytest.approx(1.0, rel=1e-3)
-
-
-def test_stack_is_each_by_itself():
-    rng = np.random.default_rng(2)
-    seen = filters.update(filters.init(3), rng.normal(size=(20, 3)).astype(np.float32))
-    stack = rng.normal(size=(2, 5, 3)).astype(np.float32)
-    one_by_one = np.array([[filters.apply(seen, x) for x in row] for row in stack])
-    np.testing.assert_allclose(filters.apply(seen, stack), one_by_one, rtol=1e-6)

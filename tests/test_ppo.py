@@ -15,7 +15,7 @@ from mppo.policies import Architecture, Parameters, Policy
 from mppo.ppo import Ppo
 from mppo.surrogate import log_probs, ratios, statistics
 from mppo.types import Batch
-from tests.oracles import all_finite, assert_same_bits
+from tests.oracles import all_finite
 
 LINEAR = Architecture(2, Gaussian(1), Mlp(()), filtered=False)
 N = 32
@@ -147,19 +147,6 @@ def test_zero_advantages_change_nothing():
     np.testing.assert_array_equal(as_vector(improved), as_vector(policy))
     assert all_finite((state, log))
     assert (float(log["kl"]), float(log["clip_fraction"])) == (0.0, 0.0)
-
-
-@pytest.mark.parametrize("field", ["advantages", "observations"])
-def test_what_is_not_finite_changes_nothing(field):
-    """A poisoned sample must not destroy the policy; TRPO refuses such a step too."""
-    policy, batch = make(2)
-    poisoned = np.array(getattr(batch, field))
-    poisoned.flat[3] = np.nan
-    ppo = Ppo(minibatch=8)
-    improved, state, log = update(ppo, policy, batch._replace(**{field: poisoned}))
-    assert_same_bits(improved, policy)
-    assert_same_bits(state, ppo.init(policy.parameters))
-    assert bool(log["step_refused"])
 
 
 def test_state_goes_on():

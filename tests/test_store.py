@@ -6,7 +6,7 @@ import os
 import numpy as np
 import pytest
 
-from mppo.errors import BadRequest
+from mppo.errors import BadRequest, RunLocked, StorageFault
 from mppo.store import RunDirectory, plain, rows
 
 
@@ -41,20 +41,19 @@ def test_plain_data():
 
 def test_rows_come_back_in_order(tmp_path):
     directory = RunDirectory(tmp_path / "a" / "b")
-    directory.create({"seed": 1})
+    assert directory.begin({"seed": 1}) is None
     for n in range(3):
         directory.append("metrics.jsonl", {"n": n, "x": np.float32(0.1)})
+    directory.close()
     assert rows(tmp_path / "a" / "b", "metrics.jsonl") == [{"n": n, "x": 0.1} for n in range(3)]
     assert rows(tmp_path / "a" / "b", "none.jsonl") == []
 
 
 def test_a_torn_last_line_is_left_out(tmp_path):
-    directory = RunDirectory(tmp_path / "run")
-    directory.create({})
-    for n in range(3):
-        directory.append("rows.jsonl", {"n": n, "text": "äöü"})
+    whole = b"".join(b'{"n":%d,"text":"abc"}\n' % n for n in range(3))
+    (tmp_path / "run").mkdir()
     file = tmp_path / "run" / "rows.jsonl"
-    whole = file.read_bytes()
+    file.write_bytes(whole)
     second = whole.index(b"\n", whole.index(b"\n") + 1) + 1
     for cut in range(second, len(whole)):
         file.write_bytes(whole[:cut])
@@ -65,31 +64,64 @@ def test_a_torn_last_line_is_left_out(tmp_path):
 
 def test_never_over_another_run(tmp_path):
     directory = RunDirectory(tmp_path / "run")
-    directory.create({"method_name": "trpo", "env": "Maze", "seed": 3})
-    with pytest.raises(BadRequest, match="holds another run .trpo on Maze, seed 3."):
-        directory.create({"method_name": "ppo"})
-    assert json.loads((tmp_path / "run" / "run.json").read_text())["method_name"] == "trpo"
+    directory.begin({"method_name": "trpo", "env": "Maze", "seed": 3})
+    directory.close()
+    other = RunDirectory(tmp_path / "run")
+    with pytest.raises(BadRequest, match=r"holds another run \(trpo on Maze, seed 3; seed differ"):
+        other.begin({"method_name": "trpo", "env": "Maze", "seed": 4})
+    other.close()
+    assert json.loads((tmp_path / "run" / "run.json").read_text())["seed"] == 3
+
+
+def test_the_same_run_is_taken_up(tmp_path):
+    """Rows behind the newest checkpoint are of iterations that are done again."""
+    run = {"method_name": "trpo", "env": "Maze", "seed": 3}
+    directory = RunDirectory(tmp_path / "run")
+    assert directory.begin(run) is None
+    directory.append("metrics.jsonl", {"n": 0})
+    directory.save(1, {"x": np.arange(3.0)}, {"iteration": 1})
+    directory.append("metrics.jsonl", {"n": 1})
+    directory.close()
+    again = RunDirectory(tmp_path / "run")
+    found = again.begin(run)
+    assert found.data["iteration"] == 1
+    np.testing.assert_array_equal(found.arrays["x"], np.arange(3.0))
+    assert rows(tmp_path / "run", "metrics.jsonl") == [{"n": 0}]
+    again.close()
+
+
+def test_one_writer_at_a_time(tmp_path):
+    run = {"method_name": "trpo", "env": "Maze", "seed": 3}
+    first, second = RunDirectory(tmp_path / "run"), RunDirectory(tmp_path / "run")
+    first.begin(run)
+    with pytest.raises(RunLocked, match=f"pid {os.getpid()}"):
+        second.begin(run)
+    first.close()
+    second.begin(run)
+    second.close()
 
 
 def test_never_into_a_full_directory_or_a_file(tmp_path):
     (tmp_path / "notes.txt").write_text("mine")
     with pytest.raises(BadRequest, match="not an empty directory"):
-        RunDirectory(tmp_path).create({})
-    with pytest.raises(BadRequest, match="not an empty directory"):
-        RunDirectory(tmp_path / "notes.txt").create({})
+        RunDirectory(tmp_path).begin({})
+    with pytest.raises(BadRequest, match="not a directory"):
+        RunDirectory(tmp_path / "notes.txt").begin({})
     with pytest.raises(BadRequest):
-        RunDirectory(tmp_path / "notes.txt" / "below").create({})
+        RunDirectory(tmp_path / "notes.txt" / "below").begin({})
     assert (tmp_path / "notes.txt").read_text() == "mine"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["notes.txt"]
 
 
-def test_a_failed_write_keeps_the_old_file(tmp_path, monkeypatch):
+def test_a_failed_write_keeps_the_old_file_and_says_so(tmp_path, monkeypatch):
     directory = RunDirectory(tmp_path / "run")
-    directory.create({"seed": 1})
+    directory.begin({"seed": 1})
 
     def full(descriptor):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(OSError, match="No space"):
+    with pytest.raises(StorageFault, match="No space"):
         directory.write("run.json", {"seed": 2})
+    directory.close()
     assert json.loads((tmp_path / "run" / "run.json").read_text()) == {"seed": 1}

@@ -79,6 +79,11 @@ def component_class(kind: str, allow_imports: bool = False, among: dict | None =
             return getattr(importlib.import_module(module), name)
         except (ImportError, AttributeError) as error:
             raise BadRequest(f'cannot load "{kind}": {error}') from error
+    if ":" in kind:
+        raise BadRequest(
+            f'"{kind}" is code of another package, which is not imported just because a file names '
+            "it; pass --allow-imports (allow_imports=True) if you trust it"
+        )
     raise BadRequest(
         f'unknown kind "{kind}"{did_you_mean(kind, names)} Known: {", ".join(sorted(names))}'
         + (" (or module:Class of your own)" if allow_imports else "")

@@ -51,19 +51,27 @@ class Critic:
 
     def values(self, value: Value, observations: jax.Array) -> jax.Array:
         """V of a stack of observations, of any leading shape."""
-        x = filters.apply(value.filter, observations) if self.filtered else observations
-        return self.network.apply(value.network, x)[..., 0]
+        flat = observations.reshape(-1, observations.shape[-1])
+        one = lambda x: self.network.apply(value.network, x)[0]
+        return jax.vmap(one)(self._seen(value, flat)).reshape(observations.shape[:-1])
+
+    def _seen(self, value: Value, observations: jax.Array) -> jax.Array:
+        """What the network gets of a stack [N, obs]."""
+        if not self.filtered:
+            return observations
+        return jax.vmap(lambda x: filters.apply(value.filter, x))(observations)
 
     def fit(
         self, value: Value, observations: jax.Array, targets: jax.Array, key: jax.Array
     ) -> tuple[Value, jax.Array]:
         """Regression on the mean squared error; returns the last pass's mean loss too."""
         adam = self._adam()
-        x = filters.apply(value.filter, observations) if self.filtered else observations
+        x = self._seen(value, observations)
 
         def loss(network: PyTree, part) -> jax.Array:
             inputs, wanted = part
-            return jnp.mean((self.network.apply(network, inputs)[..., 0] - wanted) ** 2)
+            values = jax.vmap(lambda one: self.network.apply(network, one)[0])(inputs)
+            return jnp.mean((values - wanted) ** 2)
 
         def step(carry, part):
             network, moments = carry

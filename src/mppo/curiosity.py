@@ -88,10 +88,11 @@ class Curiosity:
 
     def _transitions(self, state: CuriosityState, trajectories: Trajectories) -> Transitions:
         flat = lambda x: x.reshape(-1, x.shape[-1])
+        seen = jax.vmap(lambda x: filters.apply(state.filter, x))
         return Transitions(
-            filters.apply(state.filter, flat(trajectories.observations)),
+            seen(flat(trajectories.observations)),
             flat(trajectories.actions),
-            filters.apply(state.filter, flat(trajectories.next_observations)),
+            seen(flat(trajectories.next_observations)),
         )
 
     def reward(

@@ -41,8 +41,10 @@ class Diversity:
 
     def init(self, architecture: Architecture, key: jax.Array) -> DiversityState:
         """No predecessors yet."""
+        # any valid policy stands in for those to come: its distance counts nothing
+        stand_in = architecture.init(key)
         blank = jax.tree.map(
-            lambda leaf: jnp.zeros((self.priors, *leaf.shape), leaf.dtype), architecture.init(key)
+            lambda leaf: jnp.broadcast_to(leaf, (self.priors, *leaf.shape)), stand_in
         )
         return DiversityState(
             blank, jnp.zeros(self.priors), jnp.asarray(0), jnp.asarray(self.weight)
@@ -64,16 +66,7 @@ class Diversity:
             return jnp.mean(jnp.minimum(kl, self.largest))
 
         filled = jnp.arange(self.priors) < state.count
-        first = jax.tree.map(lambda leaf: leaf[0], state.policies)
-        # an empty place must not be evaluated at scale 0: the first policy stands in for it
-        safe = jax.tree.map(
-            lambda leaf, one: jnp.where(
-                filled.reshape(-1, *[1] * one.ndim), leaf, jnp.broadcast_to(one, leaf.shape)
-            ),
-            state.policies,
-            first,
-        )
-        values = jax.lax.map(distance, safe)
+        values = jax.lax.map(distance, state.policies)
         return jnp.where(filled, values, 0.0)
 
     def weights(self, state: DiversityState) -> jax.Array:

@@ -33,7 +33,7 @@ def update(filter: Filter, observations: jax.Array) -> Filter:
     """
     n = observations.shape[0]
     mean = jnp.mean(observations, axis=0)
-    deviations = jnp.sum((observations - mean) ** 2, axis=0)
+    deviations = jnp.sum((observations - mean[None]) ** 2, axis=0)
     count = filter.count + n
     shift = mean - filter.mean
     return Filter(
@@ -49,5 +49,5 @@ def scale(filter: Filter) -> jax.Array:
 
 
 def apply(filter: Filter, observation: jax.Array) -> jax.Array:
-    """The observation in standard deviations from the mean, clipped."""
+    """One observation in standard deviations from the mean, clipped."""
     return jnp.clip((observation - filter.mean) / scale(filter), -CLIP, CLIP)

@@ -52,8 +52,8 @@ class Method:
     """Discount factor."""
     gae_lambda: float = 0.97
     """Lambda of the generalised advantage estimation."""
-    gain: Gain = "literal"
-    """What line 10 adds to J: Eq. (1) on raw advantages, or another reading of it."""
+    gain: Gain = "centred"
+    """What line 10 adds to J: Eq. (1) on centred raw advantages, or another reading of it."""
     entropy: Literal["shannon", "tsallis"] = "shannon"
     """The entropy of the picking rule."""
     tsallis_index: float = 2.0

@@ -42,7 +42,7 @@ class Mlp:
         )
 
     def apply(self, layers: tuple[Layer, ...], x: jax.Array) -> jax.Array:
-        """The network's output for one input, or for a stack of them.
+        """The network's output for one input.
 
         >>> net = Mlp(hidden=())
         >>> layer = Layer(jnp.array([[1.0], [2.0]]), jnp.array([0.5]))

@@ -14,5 +14,6 @@ def test_a_run_in_a_process_of_its_own_waits_for_the_start(tmp_path):
     (sample,) = _side_by_side(sitting, [0], {**case, "overrides": {"batch_size": 64}})
     assert sample["steps"] == 64
     assert sample["rate"] > 0
+    assert sample["cores"] == cores[:1]
     assert sitting.samples == [sample]
     assert (tmp_path / "xla").is_dir()

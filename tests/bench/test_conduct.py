@@ -5,9 +5,10 @@ from pathlib import Path
 import pytest
 
 from mppo.bench import conduct, machine, peers
+from mppo.bench.measured import Measured, MeasurementFailed
 from mppo.bench.parts import Part, Table
 from mppo.bench.ratios import Ratio
-from mppo.bench.sitting import Measured, MeasurementFailed, Sitting, Skipped
+from mppo.bench.sitting import Sitting, Skipped
 from mppo.cli import bench
 from mppo.errors import BadRequest
 

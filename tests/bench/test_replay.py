@@ -1,8 +1,9 @@
 import numpy as np
 import pytest
 
+from mppo.bench.measured import Training
 from mppo.bench.replay import Replay, ReplayDiffers
-from mppo.bench.training import Training, measure
+from mppo.bench.training import measure
 from mppo.envs import native_vector
 from mppo.seeding import Role, generator
 from mppo.types import Earlier, Trajectories

@@ -49,6 +49,9 @@ def test_markdown(result):
     assert "- peers skipped: the peers are not installed" in page
 
 
-def test_a_busy_machine_is_named(result):
+def test_what_spoils_a_sitting_is_named(result):
+    assert "measure again" not in text(result)
     result["machine"]["load_before"] = 3.5
     assert "busy before it began (load 3.5)" in text(result)
+    result["source_changed"] = True
+    assert "the code was edited in the meantime" in markdown(result)

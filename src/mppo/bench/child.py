@@ -12,9 +12,12 @@ def main(words: list[str]) -> int:
     cores, training = (json.loads(word) for word in words)
     if cores:
         os.sched_setaffinity(0, cores)
-    from mppo.bench.training import Training, measure
+    from mppo.bench import machine
+    from mppo.bench.measured import Training
+    from mppo.bench.training import measure
 
-    print(json.dumps(measure(Training(**training))), flush=True)
+    found = measure(Training(**training))
+    print(json.dumps({"cores": machine.cores(), **found}), flush=True)
     return 0
 
 

@@ -67,6 +67,8 @@ def begun(options: Options) -> dict[str, Any]:
         "quick": options.quick,
         "repetitions": options.rounds,
         "machine": machine.description(),
+        "source_sha256": machine.source(),
+        "source_changed": False,
         "parts": {},
     }
 
@@ -85,6 +87,7 @@ def conduct(options: Options, result: dict[str, Any]) -> Generator[str]:
                     options.say,
                 )
                 result["parts"][name] = _measured(measure, sitting)
+                result["source_changed"] |= machine.source() != result["source_sha256"]
                 yield name
 
 

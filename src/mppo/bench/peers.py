@@ -8,9 +8,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from mppo.bench.measured import Measured, MeasurementFailed, Sample
 from mppo.bench.parts import Part, Table
 from mppo.bench.ratios import Ratio, quotients, spread
-from mppo.bench.sitting import Measured, MeasurementFailed, Sample, Sitting, Skipped
+from mppo.bench.sitting import Sitting, Skipped
 from mppo.threads import ONE_THREAD
 
 SCRIPT = Path(__file__).with_name("peer_script.py")

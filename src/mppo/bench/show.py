@@ -129,7 +129,11 @@ def _machine_lines(result: dict[str, Any]) -> list[str]:
     if not machine["pinned"]:
         lines.append("processes cannot be pinned to a core on this system")
     if (machine["load_before"] or 0) > 0.5:
-        lines.append(f"the machine was busy before it began (load {machine['load_before']})")
+        lines.append(
+            f"the machine was busy before it began (load {machine['load_before']}): measure again"
+        )
+    if result["source_changed"]:
+        lines.append("the code was edited in the meantime: measure again")
     return lines
 
 

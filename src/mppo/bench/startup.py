@@ -9,9 +9,10 @@ import time
 from pathlib import Path
 from statistics import median
 
+from mppo.bench.measured import MeasurementFailed
 from mppo.bench.parts import Part, Table
 from mppo.bench.ratios import Ratio, quotients, spread
-from mppo.bench.sitting import MeasurementFailed, Sitting
+from mppo.bench.sitting import Sitting
 from mppo.methods import METHODS
 
 COMMANDS = {
@@ -36,7 +37,7 @@ def startup(sitting: Sitting) -> Part:
         ]
         for name in COMMANDS:
             short[name].append(median(row[name] for row in times))
-        for cache in first:  # the second finds what the first left behind
+        for cache in first if r == 0 or not sitting.quick else ():  # the second finds the first's
             first[cache].append(_first_iteration(sitting, r, cache))
     sitting.samples.append({"seconds": short, "first_iteration_seconds": first})
     ratios = [

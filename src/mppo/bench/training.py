@@ -5,32 +5,14 @@ from __future__ import annotations
 import sys
 import tempfile
 import time
-from dataclasses import dataclass, field
 from typing import Any
 
+from mppo.bench.measured import Training
 from mppo.bench.replay import Replay
 from mppo.bench.resident import resident_mib
 from mppo.config import method_named, overridden
 from mppo.lazy import jax
 from mppo.train import train
-
-
-@dataclass(frozen=True)
-class Training:
-    """One measured run: what is trained, for how long, and what is measured beside."""
-
-    method: str
-    env: str
-    iterations: int
-    warmup: int = 2
-    """Iterations before the clock runs: they compile."""
-    workers: int = 1
-    seed: int = 0
-    overrides: dict[str, Any] = field(default_factory=dict)
-    replay: bool = False
-    """Whether bare physics lives through every measured iteration right after it."""
-    together: bool = False
-    """Whether the clock starts only when the parent says so: for runs side by side."""
 
 
 class Clock:

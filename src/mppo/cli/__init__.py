@@ -25,6 +25,7 @@ COMMANDS = {
     "resume": Command("mppo.cli.resume", "go on with a run that was interrupted", True),
     "methods": Command("mppo.cli.listing", "list the methods and what they differ in"),
     "envs": Command("mppo.cli.listing", "list the tasks of the paper"),
+    "bench": Command("mppo.cli.bench", "measure speed, memory and start-up on this machine"),
     "demo": Command("mppo.cli.demo", "the paper's motivating example on the Maze, in minutes"),
 }
 

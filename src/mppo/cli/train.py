@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import re
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -33,6 +35,7 @@ example:
 
 def main(command: str, words: list[str], interrupts: Interrupts) -> int:
     """Train one run."""
+    sys.path.append(os.getcwd())  # so that module:Class and module:id find the user's own modules
     method = _named_first(words)
     env_kwargs, rest = fields.take_env_arguments(words)
     method, rest = fields.swap_components(method, rest)

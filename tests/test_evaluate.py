@@ -1,0 +1,107 @@
+"""Evaluation: whole episodes, on streams of their own."""
+
+import gymnasium
+import jax
+import numpy as np
+import pytest
+from gymnasium import spaces
+from gymnasium.vector import AutoresetMode, SyncVectorEnv
+
+from mppo import envs
+from mppo.actor import Actor
+from mppo.evaluate import Evaluator
+from mppo.filters import Filter
+from mppo.heads import Gaussian
+from mppo.networks import Mlp
+from mppo.policies import Architecture, Policy
+from mppo.seeding import Role, generator, integer
+from mppo.spaces import Spaces
+
+
+class Uneven(gymnasium.Env):
+    """Episodes of 1 to 40 steps, paid by the action and where it began."""
+
+    observation_space = spaces.Box(-np.inf, np.inf, (1,), np.float32)
+    action_space = spaces.Box(-1, 1, (1,), np.float32)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.begin, self.time = float(self.np_random.normal()), 0
+        self.length = int(self.np_random.integers(1, 41))
+        return np.array([self.begin], np.float32), {}
+
+    def step(self, action):
+        self.time += 1
+        reward = self.begin + float(action[0])
+        over = self.time >= self.length
+        return np.array([self.begin + self.time], np.float32), reward, over, False, {}
+
+
+def actor_for(size, head):
+    architecture = Architecture(size, head, Mlp((4,)))
+    shapes = jax.eval_shape(architecture.init, jax.random.key(0)).parameters
+    rng = np.random.default_rng(0)
+    draw = lambda leaf: 0.3 * rng.normal(size=leaf.shape).astype(np.float32)
+    seen = Filter(np.float32(1), np.zeros(size, np.float32), np.ones(size, np.float32))
+    return Actor(architecture, Policy(jax.tree.map(draw, shapes), seen))
+
+
+ACTOR = actor_for(1, Gaussian(1))
+SPACES = Spaces(Uneven.observation_space, Uneven.action_space)
+
+
+def by_hand(seed, number, episodes, deterministic=False):
+    returns = []
+    for e in range(episodes):
+        env, total = Uneven(), 0.0
+        seen, _ = env.reset(seed=integer(seed, Role.EVALUATION_ENVIRONMENT, number, e))
+        noise = ACTOR.noise(generator(seed, Role.EVALUATION_ACTIONS, number, e, 0), 1000)
+        for t in range(1000):
+            action = ACTOR.act(seen, None if deterministic else noise[t])
+            seen, reward, over, _, _ = env.step(np.clip(action, -1, 1))
+            total += reward
+            if over:
+                break
+        returns.append(total)
+    return returns
+
+
+@pytest.mark.parametrize("deterministic", [False, True])
+@pytest.mark.parametrize("mode", list(AutoresetMode))
+def test_returns_are_those_of_single_episodes(mode, deterministic):
+    """Short episodes wait for the long ones and are counted once."""
+    evaluator = Evaluator(SyncVectorEnv([Uneven] * 6, autoreset_mode=mode), SPACES, 3, clip=True)
+    found = evaluator(ACTOR, 7, 6, deterministic)
+    np.testing.assert_allclose(found, by_hand(3, 7, 6, deterministic), rtol=1e-4, atol=1e-4)
+    evaluator.close()
+
+
+def test_more_episodes_than_environments_and_fewer():
+    vector = SyncVectorEnv([Uneven] * 4, autoreset_mode=AutoresetMode.DISABLED)
+    evaluator = Evaluator(vector, SPACES, 3, clip=True)
+    for episodes in (1, 4, 10):
+        found = evaluator(ACTOR, 2, episodes)
+        np.testing.assert_allclose(found, by_hand(3, 2, episodes), rtol=1e-4, atol=1e-4)
+    assert evaluator(ACTOR, 2, 0).shape == (0,)
+
+
+def test_an_evaluation_is_a_function_of_its_number():
+    vector = SyncVectorEnv([Uneven] * 3, autoreset_mode=AutoresetMode.DISABLED)
+    evaluator = Evaluator(vector, SPACES, 3)
+    first, second, again = (evaluator(ACTOR, number, 3) for number in (1, 2, 1))
+    np.testing.assert_array_equal(first, again)
+    assert not np.allclose(first, second)
+
+
+def test_lanes_in_any_number_of_threads():
+    actor = actor_for(11, Gaussian(3))
+    found = []
+    for workers in (1, 3):
+        vector = envs.native_vector("Hopper-v5", 3)
+        there = Spaces(vector.single_observation_space, vector.single_action_space)
+        evaluator = Evaluator(vector, there, 1, clip=True, workers=workers)
+        found.append(np.concatenate([evaluator(actor, 4, 3), evaluator(actor, 4, 3, True)]))
+        evaluator.close()
+    np.testing.assert_array_equal(found[0], found[1])
+    assert len(set(found[0])) == 6
+    assert (found[0] > 0).all()  # a hopper is paid for being upright

@@ -6,7 +6,8 @@ import importlib
 import sys
 from typing import TYPE_CHECKING, Any
 
-_jax_started_first = "jax" in sys.modules  # then its threads are not ours to choose
+# a jax that has computed something already has its threads: they are not ours to choose any more
+_jax_started_first = bool(getattr(sys.modules.get("jax._src.xla_bridge"), "_backends", None))
 
 from mppo import threads  # noqa: E402
 

@@ -25,11 +25,8 @@ def use_one() -> None:
 
 def one_is_set() -> bool:
     """Whether XLA runs, or will run, on one thread."""
-    if os.environ.get("PJRT_NPROC") != "1":
-        return False
-    bridge = sys.modules.get("jax._src.xla_bridge")
     started_before = getattr(sys.modules.get("mppo"), "_jax_started_first", False)
-    return not (started_before and bridge is not None)
+    return os.environ.get("PJRT_NPROC") == "1" and not started_before
 
 
 def available_cores() -> int:

@@ -1,0 +1,125 @@
+"""Write docs/results/base-algorithms.md from our run directories and the peers' curves.
+
+    python benchmarks/base_algorithms.py --runs DIR --peers FILE... --out PAGE
+
+DIR holds one run directory for each METHOD-SEED: mppo train METHOD Hopper-v5 --out DIR/METHOD-SEED
+"""
+
+import argparse
+import json
+import re
+from collections import defaultdict
+from pathlib import Path
+from statistics import mean, stdev
+
+from mppo.store import rows
+
+PAGE = """\
+# TRPO and PPO on Hopper-v5, ours and the peers'
+
+Mean return of the last 100 training episodes (sampled actions, no extra evaluation), the paper's
+hyper-parameters, running observation normalisation (clip 5), no reward normalisation. Ours:
+{versions}. Peers: {peers}.
+
+{table}
+
+Each number after the mean is one seed; +- is the standard deviation over seeds. With three seeds
+these intervals are wide: "level" is all that can be said of differences within them.
+{reference}
+
+## Commands
+
+Ours, for METHOD in trpo, ppo and S in 0, 1, 2 (`--steps 2e6` for trpo):
+
+```
+mppo train METHOD Hopper-v5 --seed S --steps 1e6 --eval-every 0 --out runs/base/METHOD-S
+```
+
+The peers, in an environment of their own (`pip install stable-baselines3 sb3-contrib
+"gymnasium[mujoco]"`), with the same batch, discount, lambda, epochs, step sizes and networks:
+
+```
+python benchmarks/peer_returns.py trpo --out peer-trpo.jsonl
+python benchmarks/peer_returns.py ppo --out peer-ppo.jsonl
+```
+
+This page: `python benchmarks/base_algorithms.py --runs runs/base --peers peer-trpo.jsonl
+peer-ppo.jsonl --out docs/results/base-algorithms.md`
+"""
+
+
+def last_episodes(metrics: list[dict], steps: int, wanted: int = 100) -> float:
+    """Mean return of the last episodes that ended at or before a step."""
+    total, count = 0.0, 0
+    for row in reversed([row for row in metrics if row["steps"] <= steps]):
+        if row["return_mean"] is not None:
+            total, count = total + row["return_mean"] * row["episodes"], count + row["episodes"]
+        if count >= wanted:
+            break
+    return total / count
+
+
+def ours(folder: Path, steps: int) -> dict[str, list[float]]:
+    """Results by method of all finished runs that went so far."""
+    found = defaultdict(list)
+    for run in sorted(folder.iterdir()):
+        match = re.fullmatch(r"(.+)-(\d+)", run.name)
+        metrics = rows(run, "metrics.jsonl")
+        if match and metrics and metrics[-1]["steps"] >= steps:
+            found[match[1]].append(last_episodes(metrics, steps))
+    return found
+
+
+def peers(files: list[str], steps: int) -> dict[str, list[float]]:
+    """Results by algorithm of the peers' curves, at the point nearest to a step."""
+    found = defaultdict(list)
+    for file in files:
+        for line in Path(file).read_text().splitlines():
+            row = json.loads(line)
+            reached = [point for point in row["curve"] if point[0] <= steps * 1.01]
+            if reached and reached[-1][0] >= steps * 0.99:
+                found[row["algorithm"]].append(reached[-1][1])
+    return found
+
+
+def cell(values: list[float]) -> str:
+    """Mean, deviation and every seed."""
+    if not values:
+        return "-"
+    spread = f" +- {stdev(values):,.0f}" if len(values) > 1 else ""
+    return f"**{mean(values):,.0f}**{spread} ({', '.join(f'{v:,.0f}' for v in values)})"
+
+
+def main() -> None:
+    """Write the page."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=Path, required=True)
+    parser.add_argument("--peers", nargs="*", default=[])
+    parser.add_argument("--peer-versions", default="Stable-Baselines3 and sb3-contrib")
+    parser.add_argument("--out", type=Path, required=True)
+    options = parser.parse_args()
+    names = {"trpo": "sb3-contrib TRPO", "ppo": "Stable-Baselines3 PPO"}
+    table = ["| method | steps | ours | peer |", "|---|---|---|---|"]
+    for steps in (1_000_000, 2_000_000):
+        mine, theirs = ours(options.runs, steps), peers(options.peers, steps)
+        for method in sorted(mine):
+            peer = f"{names.get(method, '')}: {cell(theirs[method])}" if theirs[method] else "-"
+            table.append(f"| `{method}` | {steps:,} | {cell(mine[method])} | {peer} |")
+    described = json.loads(next(options.runs.glob("*/run.json")).read_text())["versions"]
+    versions = ", ".join(f"{name} {version}" for name, version in described.items())
+    reference = (
+        "Henderson et al. (2018) report 2,965 [2,854, 3,076] for TRPO on Hopper-v1 at 2M steps "
+        "with these hyper-parameters."
+    )
+    options.out.write_text(
+        PAGE.format(
+            versions=versions,
+            peers=options.peer_versions,
+            table="\n".join(table),
+            reference=reference,
+        )
+    )
+
+
+if __name__ == "__main__":
+    main()

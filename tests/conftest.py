@@ -34,15 +34,24 @@ def pytest_addoption(parser):
 def pytest_configure(config):
     if config.getoption("dist", "no") == "load":
         config.option.dist = "loadgroup"
+    if getattr(config, "workerinput", {}).get("by_group"):
+        config.option.loadgroup = True
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items):
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node):
+    node.workerinput["by_group"] = node.config.getoption("dist") == "loadgroup"
+
+
+TOGETHER = {"mp-trpo", "test_train.py", "test_iteration.py", "test_algorithm1.py"}  # with "trpo"
+
+
+def pytest_itemcollected(item):
     """One worker for all that a method compiles, and one for each other file."""
-    for item in items:
-        name = item.callspec.params.get("name") if hasattr(item, "callspec") else None
-        group = name if name in METHODS else item.nodeid.partition("::")[0]
-        item.add_marker(pytest.mark.xdist_group(group))
+    name = item.callspec.params.get("name") if hasattr(item, "callspec") else None
+    if name not in METHODS:
+        name = item.path.name if item.path.name in TOGETHER else item.nodeid.partition("::")[0]
+    item.add_marker(pytest.mark.xdist_group("trpo" if name in TOGETHER else name))
 
 
 @pytest.fixture(scope="session", autouse=True)

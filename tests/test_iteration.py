@@ -28,10 +28,12 @@ MULTIPLE = [name for name in METHODS if METHODS[name].paths > 1]
 def known_state(name, performance=(3.0, 1.0), picks=(4, 2)):
     """A state in which both paths are known; learning consumes it, so every call makes a new one."""
     state = programs(SMALL[name], CHOOSING).init(jax.random.key(7))
-    population = state.population
-    record = population.record._replace(picks=jnp.array(picks, jnp.int32))
-    population = population._replace(performance=jnp.array(performance), record=record)
-    return state._replace(population=population, iteration=jnp.asarray(6, jnp.int32))
+    J, count = state.population.performance, state.population.record.picks
+    for k in range(SMALL[name].paths):  # `set` keeps the types, so that nothing compiles anew
+        J, count = J.at[k].set(performance[k]), count.at[k].set(picks[k])
+    record = state.population.record._replace(picks=count)
+    population = state.population._replace(performance=J, record=record)
+    return state._replace(population=population, iteration=state.iteration + 6)
 
 
 def copied(tree):
@@ -109,9 +111,7 @@ def test_a_path_of_many_learns_as_a_single_one(base):
     together = known_state(f"mp-{base}")
     alone = known_state(base, (1.0,), (2,))
     one = jax.tree.map(lambda leaf: leaf[i : i + 1], together.population)
-    alone = State(
-        one, together.values, (), jnp.asarray(0, jnp.int32), together.iteration, together.key
-    )
+    alone = State(one, together.values, (), alone.current, together.iteration, together.key)
     many, metrics = learn(f"mp-{base}", together, i, seen)
     single, wanted = learn(base, alone, 0, seen)
     for left, right in zip(
@@ -343,7 +343,8 @@ def test_lines_come_in_the_paper_s_order():
 def test_no_episode_finished_keeps_the_measured_return():
     seen = random_trajectories(13, ends=0.0)
     before = known_state("mp-trpo")
-    record = before.population.record._replace(measured=jnp.array([2.5, 1.0]))
+    measured = before.population.record.measured.at[0].set(2.5)
+    record = before.population.record._replace(measured=measured)
     before = before._replace(population=before.population._replace(record=record))
     after, metrics = learn("mp-trpo", before, 0, seen)
     assert int(metrics["episodes"]) == 0

@@ -54,12 +54,9 @@ def test_ratios_one_by_one(policies, batch):
 
 def test_mean_kl_is_of_the_old_from_the_new(policies, batch):
     first, moved = policies
-    stats = jax.jit(ARCHITECTURE.statistics)
+    stats, kl = jax.jit(ARCHITECTURE.statistics), jax.jit(ARCHITECTURE.head.kl)
     one_by_one = [
-        (
-            ARCHITECTURE.head.kl(stats(first, o), stats(moved, o)),
-            ARCHITECTURE.head.kl(stats(moved, o), stats(first, o)),
-        )
+        (kl(stats(first, o), stats(moved, o)), kl(stats(moved, o), stats(first, o)))
         for o in batch.observations[:8]
     ]
     old_new, new_old = np.mean(one_by_one, axis=0)

@@ -121,23 +121,28 @@ def _progress(specs: list[RunSpec]) -> Table:
 
 
 def _show(console: Console, out: Path, specs: list[RunSpec]) -> None:
-    from mppo.report.maze import curves, maze_figure
+    from mppo.report.maze import curves, maze_figure, summary
 
     found = {name: curves([spec.out for spec in specs if spec.method == name]) for name in COMPARED}
+    lines = [summary(name, curve) for name, curve in found.items()]
     table = Table(title="Maze, last tenth of the evaluations", box=None, pad_edge=False)
-    for name in ("method", "solved", "mean return", "each seed", "entropy"):
+    for name in lines[0]:
         table.add_column(name, no_wrap=True)
-    for name, curve in found.items():
-        last = max(1, len(curve.steps) // 10)
-        final = curve.returns[:, -last:].mean(1)
-        table.add_row(
-            name,
-            f"{int((final >= 0.9).sum())} of {len(final)}",
-            f"{final.mean():.2f}",
-            " ".join(f"{value:.2f}" for value in final),
-            f"{curve.entropies[:, -last:].mean():.2f}",
-        )
+    for line in lines:
+        table.add_row(*line.values())
     console.print(table)
-    picture = out / "maze.png"
-    maze_figure(found, picture, NOTE)
-    console.print(f"the picture: {picture}", highlight=False)
+    maze_figure(found, out / "maze.png", NOTE)
+    seeds, steps = len({spec.seed for spec in specs}), specs[0].steps
+    page = [
+        "# Figures 2 and 3: the Maze\n",
+        f"`mppo demo --seeds {seeds} --steps {steps}`: seeds 0-{seeds - 1}, {steps:,} steps, layout "
+        "`two-walls`, 10 episodes with sampled actions every 10,000 steps. Below: the last tenth "
+        "of these evaluations; a seed counts as solved from a mean of 0.9.\n",
+        "| " + " | ".join(lines[0]) + " |",
+        "|" + "---|" * len(lines[0]),
+        *("| " + " | ".join(line.values()) + " |" for line in lines),
+        "\n![returns, entropies and visits](maze.png)\n",
+        f"In the picture: {NOTE}.\n",
+    ]
+    (out / "maze.md").write_text("\n".join(page), encoding="utf-8")
+    console.print(f"the picture: {out / 'maze.png'}, the table: {out / 'maze.md'}", highlight=False)

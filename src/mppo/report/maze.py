@@ -46,6 +46,19 @@ def curves(directories: list[Path]) -> Curves:
     )
 
 
+def summary(name: str, found: Curves) -> dict[str, str]:
+    """One line of the closing table: the last tenth of the evaluations."""
+    last = max(1, len(found.steps) // 10)
+    final = found.returns[:, -last:].mean(1)
+    return {
+        "method": name,
+        "solved": f"{int((final >= 0.9).sum())} of {len(final)}",
+        "mean return": f"{final.mean():.2f}",
+        "each seed": " ".join(f"{value:.2f}" for value in final),
+        "entropy": f"{found.entropies[:, -last:].mean():.2f}",
+    }
+
+
 def maze_figure(methods: dict[str, Curves], path: Path, note: str = "") -> None:
     """One picture: the maze, returns and entropies above; where each method went below."""
     from matplotlib.figure import Figure

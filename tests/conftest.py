@@ -31,27 +31,31 @@ def pytest_addoption(parser):
     parser.addoption("--golden-update", action="store_true", help="write tests/golden/*.json anew")
 
 
-def pytest_configure(config):
-    if config.getoption("dist", "no") == "load":
-        config.option.dist = "loadgroup"
-    if getattr(config, "workerinput", {}).get("by_group"):
-        config.option.loadgroup = True
+TOGETHER = {"mp-trpo", "test_train.py", "test_iteration.py", "test_algorithm1.py"}  # with "trpo"
+APART = ("tests/test_cli.py", "tests/test_documents.py", "tests/envs/", "tests/bench/")
+
+
+def worker_group(nodeid):
+    """One worker for all that a method compiles, and one for each other file."""
+    if nodeid.startswith(APART):
+        return nodeid
+    file, _, test = nodeid.partition("::")
+    given = test.partition("[")[2].removesuffix("]")
+    methods = [name for name in METHODS if given == name or given.endswith(f"-{name}")]
+    group = max(methods, key=len) if methods else file.rpartition("/")[2]
+    return "trpo" if group in TOGETHER else group
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_configure_node(node):
-    node.workerinput["by_group"] = node.config.getoption("dist") == "loadgroup"
+def pytest_xdist_make_scheduler(config, log):
+    if config.getoption("dist") != "load":
+        return None
+    from xdist.scheduler import LoadScopeScheduling
 
+    class ByGroup(LoadScopeScheduling):
+        _split_scope = staticmethod(worker_group)
 
-TOGETHER = {"mp-trpo", "test_train.py", "test_iteration.py", "test_algorithm1.py"}  # with "trpo"
-
-
-def pytest_itemcollected(item):
-    """One worker for all that a method compiles, and one for each other file."""
-    name = item.callspec.params.get("name") if hasattr(item, "callspec") else None
-    if name not in METHODS:
-        name = item.path.name if item.path.name in TOGETHER else item.nodeid.partition("::")[0]
-    item.add_marker(pytest.mark.xdist_group("trpo" if name in TOGETHER else name))
+    return ByGroup(config, log)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -43,8 +43,8 @@ def finished_episodes(trajectories, gamma=1.0):
 
 def host(tree):
     """The leaves of a tree as NumPy arrays, random keys as their numbers."""
-    is_key = lambda leaf: hasattr(leaf, "dtype") and jax.dtypes.issubdtype(
-        leaf.dtype, jax.dtypes.prng_key
+    is_key = lambda leaf: (
+        hasattr(leaf, "dtype") and jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.prng_key)
     )
     leaves = [jax.random.key_data(x) if is_key(x) else x for x in jax.tree.leaves(tree)]
     return [np.array(leaf) for leaf in leaves]
@@ -55,7 +55,7 @@ def assert_same_bits(left, right, what=""):
     left, right = host(left), host(right)
     assert len(left) == len(right)
     for n, (one, other) in enumerate(zip(left, right, strict=True)):
-        assert one.dtype == other.dtype and one.shape == other.shape, (what, n)
+        assert (one.dtype, one.shape) == (other.dtype, other.shape), (what, n)
         assert one.tobytes() == other.tobytes(), (what, n, one, other)
 
 

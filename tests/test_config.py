@@ -39,7 +39,7 @@ def test_kinds_are_distinct():
 def test_a_file_cannot_import():
     """Opening a file must never run code because the file says so."""
     for kind in ("os:system", "subprocess:Popen", "tests.worlds:Probe"):
-        with pytest.raises(BadRequest, match="not imported|unknown kind"):
+        with pytest.raises(BadRequest, match=r"not imported|unknown kind"):
             config.from_json({"kind": kind})
 
 

@@ -86,7 +86,8 @@ def test_filter_stands_between_observation_and_network():
     value = init(jax.random.key(4))
     x = data(5)
     moved = value._replace(filter=filters.update(value.filter, 10 + 3 * x))
-    standard = (10 + 3 * x - np.asarray(moved.filter.mean)) / np.asarray(filters.scale(moved.filter))
+    mean, std = np.asarray(moved.filter.mean), np.asarray(filters.scale(moved.filter))
+    standard = (10 + 3 * x - mean) / std
     np.testing.assert_allclose(
         values(moved, 10 + 3 * x), values(value, standard.clip(-5, 5)), rtol=1e-3, atol=1e-4
     )

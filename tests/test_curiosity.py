@@ -1,4 +1,4 @@
-"""The intrinsic curiosity module: rewards by hand, losses that fall, what fades and what does not."""
+"""The intrinsic curiosity module: rewards by hand, losses that fall."""
 
 from functools import partial
 
@@ -85,7 +85,7 @@ def test_what_is_seen_often_becomes_dull(state, seen, learn):
 
 
 def test_losses_are_weighed(state, seen):
-    """A forward weight of 0 leaves the forward model as it is; the inverse one and features learn."""
+    """A forward weight of 0 leaves the forward model as it is; all else learns."""
     rule = Curiosity(scale=0.5, size=8, minibatch=128, forward_weight=0.0)
     run = jax.jit(lambda s, key: rule.update(ARCHITECTURE, s, None, jnp.asarray(0.0), seen, key)[0])
     after = run(state, jax.random.key(0)).icm
@@ -102,9 +102,7 @@ def test_encoded_actions():
     head = Product((Gaussian(2), Categorical((2, 3)), Gaussian(1)))
     architecture = Architecture(1, head, action_scale=(2.0, 1.0, 1.0, 1.0, 4.0))
     action = jnp.array([1.0, -7.0, 1.0, 2.0, 2.0])
-    np.testing.assert_allclose(
-        encode_action(architecture, action), [0.5, -1.0, 0, 1, 0, 0, 1, 0.5]
-    )
+    np.testing.assert_allclose(encode_action(architecture, action), [0.5, -1.0, 0, 1, 0, 0, 1, 0.5])
 
 
 def test_inverse_loss_by_hand():

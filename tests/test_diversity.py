@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from mppo.diversity import Diversity
+from mppo.filters import Filter
 from mppo.heads import Gaussian
 from mppo.networks import Layer, Mlp
 from mppo.policies import Architecture, Parameters, Policy
-from mppo.filters import Filter
 from mppo.population import member
 from tests.oracles import all_finite
 from tests.worlds import random_trajectories
@@ -28,9 +28,7 @@ def policy(mean):
 
 
 SEEN = random_trajectories(0, 2, 8, 1, LINEAR.head)
-update = jax.jit(
-    lambda state, p, J: THREE.update(LINEAR, state, p, J, SEEN, jax.random.key(0))
-)
+update = jax.jit(lambda state, p, J: THREE.update(LINEAR, state, p, J, SEEN, jax.random.key(0)))
 init = jax.jit(partial(THREE.init, LINEAR))
 observations = SEEN.observations.reshape(-1, 1)
 

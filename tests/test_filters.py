@@ -62,7 +62,7 @@ def test_many_batches_do_not_drift():
     for _ in range(200):
         seen = update(seen, x)
     assert float(seen.mean[0]) == pytest.approx(x.mean(dtype=np.float64), rel=1e-6)
-    count, _, variance = two_pass(np.tile(x, (200, 1)))
+    _, _, variance = two_pass(np.tile(x, (200, 1)))
     assert float(filters.scale(seen)[0]) == pytest.approx(np.sqrt(variance[0]), rel=1e-3)
 
 

@@ -55,7 +55,9 @@ def test_gaussian_log_prob_and_entropy_are_those_of_scipy(rows):
     assert of(head, "log_prob")(statistics, action) == pytest.approx(
         normal.logpdf(action).sum(), rel=1e-10, abs=1e-10
     )
-    assert of(head, "entropy")(statistics) == pytest.approx(normal.entropy().sum(), rel=1e-10, abs=1e-10)
+    assert of(head, "entropy")(statistics) == pytest.approx(
+        normal.entropy().sum(), rel=1e-10, abs=1e-10
+    )
 
 
 @settings(max_examples=50)
@@ -112,7 +114,9 @@ def test_tsallis_tends_to_shannon(head):
     statistics = draw(head, 1)
     shannon = float(of(head, "entropy")(statistics))
     for q in (1 - 1e-6, 1 + 1e-6):
-        assert float(of(head, "entropy", q)(statistics)) == pytest.approx(shannon, rel=1e-4, abs=1e-4)
+        assert float(of(head, "entropy", q)(statistics)) == pytest.approx(
+            shannon, rel=1e-4, abs=1e-4
+        )
 
 
 def test_product_is_the_sum_of_its_parts():

@@ -26,7 +26,7 @@ MULTIPLE = [name for name in METHODS if METHODS[name].paths > 1]
 
 
 def known_state(name, performance=(3.0, 1.0), picks=(4, 2)):
-    """A state in which both paths are known; learning consumes it, so every call makes a new one."""
+    """A state in which all paths are known."""
     state = programs(SMALL[name], CHOOSING).init(jax.random.key(7))
     J, count = state.population.performance, state.population.record.picks
     for k in range(SMALL[name].paths):  # `set` keeps the types, so that nothing compiles anew
@@ -213,8 +213,8 @@ def test_a_batch_without_any_reward_is_learnt_from(name):
         state, metrics = learn(name, state, 0, seen)
         assert bool(metrics["finite"])
         assert float(metrics["return_mean"]) == 0.0
-        J = float(state.population.performance[int(metrics["slot"])])
-        assert J == pytest.approx(float(metrics["gain"]), abs=1e-6)
+        stored = float(state.population.performance[int(metrics["slot"])])
+        assert stored == pytest.approx(float(metrics["gain"]), abs=1e-6)
     assert all_finite(state)
     assert all_finite(metrics)
 
@@ -299,9 +299,7 @@ def test_shared_filter_moves_for_all_paths():
         found = member(after.population.policy.filter, k)
         np.testing.assert_allclose(found.mean, wanted.mean, rtol=1e-5, atol=1e-6)
         np.testing.assert_allclose(found.deviations, wanted.deviations, rtol=1e-5)
-        same = same_bits(
-            member(after.population.policy.parameters, k), member(parameters, k)
-        )
+        same = same_bits(member(after.population.policy.parameters, k), member(parameters, k))
         assert same == (k != 1)
 
 

@@ -81,7 +81,8 @@ def test_ring_equals_a_deque(memory):
         trajectories = seen(batch, ends)
         record = keep(record, count(trajectories, 1.0), jnp.asarray(batch))
         ring.extend(total for total, _ in finished_episodes(trajectories))
-        members = Member((), (), jnp.zeros(1), jnp.zeros(1), jax.tree.map(lambda x: x[None], record))
+        one = jax.tree.map(lambda x: x[None], record)
+        members = Member((), (), jnp.zeros(1), jnp.zeros(1), one)
         wanted = np.mean(ring) if ring else 0.0
         found = float(window.estimate(members, jnp.asarray(0)))
         assert found == pytest.approx(wanted, rel=1e-4, abs=1e-4)

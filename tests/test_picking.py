@@ -123,7 +123,7 @@ def test_unvisited_paths_come_first_in_order():
     """K iterations in index order, whatever J says (facts 5.1)."""
     rule, picks, order = Weighted(0.1), [0, 0, 0, 0], []
     for iteration in range(4):
-        i = pick(rule, population([9.0 * (n == 0) for n in range(4)], [1, 2, 3, 4], picks), iteration)
+        i = pick(rule, population([9, 0, 0, 0], [1, 2, 3, 4], picks), iteration)
         order.append(i)
         picks[i] += 1
     assert order == [0, 1, 2, 3]

@@ -80,7 +80,7 @@ def collector(scripts, mode, episodes):
 
 
 def assert_same(found, wanted):
-    """Observations and actions to rounding (the shape of a matrix product matters), flags exactly."""
+    """Numbers to rounding (the shape of a matrix product matters), flags exactly."""
     for name in ("observations", "actions", "rewards", "next_observations"):
         one, other = getattr(found, name), getattr(wanted, name)
         np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-5, err_msg=name)

@@ -28,9 +28,7 @@ def test_adding_environments_or_iterations_changes_no_other_stream():
     many = [generator(5, Role.ENVIRONMENT, n, e) for n in range(4) for e in range(6)]
     for stream in many:
         stream.standard_normal(100)
-    np.testing.assert_array_equal(
-        generator(5, Role.ENVIRONMENT, 3, 1).standard_normal(8), alone
-    )
+    np.testing.assert_array_equal(generator(5, Role.ENVIRONMENT, 3, 1).standard_normal(8), alone)
 
 
 def test_neighbouring_seeds_share_no_environment():

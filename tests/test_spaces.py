@@ -121,9 +121,7 @@ def test_flat_observations_by_hand():
     one = {"p": np.array([0.5], np.float32), "q": np.int64(2)}
     np.testing.assert_array_equal(dictionary.flatten_one(one), [0.5, 0, 0, 1])
     stack = {"p": np.array([[0.5], [0.25]], np.float32), "q": np.array([2, 0])}
-    np.testing.assert_array_equal(
-        dictionary.flatten(stack, 2), [[0.5, 0, 0, 1], [0.25, 1, 0, 0]]
-    )
+    np.testing.assert_array_equal(dictionary.flatten(stack, 2), [[0.5, 0, 0, 1], [0.25, 1, 0, 0]])
     discrete = Spaces(OBSERVATIONS["discrete"][0], ONE)
     np.testing.assert_array_equal(discrete.flatten(np.array([5, 7]), 2), [[1, 0, 0], [0, 0, 1]])
 

@@ -84,9 +84,7 @@ def test_readings_of_the_gain(policies, batch):
         "standardised": np.mean(ratio * standard),
     }
     for reading, number in wanted.items():
-        found = surrogate.performance_gain(
-            reading, ARCHITECTURE, moved, batch, jnp.asarray(25.0)
-        )
+        found = surrogate.performance_gain(reading, ARCHITECTURE, moved, batch, jnp.asarray(25.0))
         assert float(found) == pytest.approx(number, rel=1e-4, abs=1e-6), reading
 
 

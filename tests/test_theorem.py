@@ -35,7 +35,8 @@ def test_the_rule_never_violates_it(rule):
         K = int(rng.choice([1, 2, 5, 8]))
         scale, centre = 10.0 ** rng.uniform(-3, 5), rng.choice([0, 1, 1000]) * rng.normal()
         performance = (centre + scale * rng.normal(size=K)).astype(np.float32)
-        entropy = (rng.normal() + 10.0 ** rng.uniform(-4, 1) * rng.normal(size=K)).astype(np.float32)
+        entropy = rng.normal() + 10.0 ** rng.uniform(-4, 1) * rng.normal(size=K)
+        entropy = entropy.astype(np.float32)
         if rng.random() < 0.2:
             performance = np.round(performance / scale) * np.float32(scale)  # ties
         if rng.random() < 0.2:

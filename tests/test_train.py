@@ -206,7 +206,11 @@ WORLDS = {
         spaces.Box(-2, 2, (2,), np.float32),
         Gaussian(2),
     ),
-    "multi-discrete": (spaces.Discrete(3, start=4), spaces.MultiDiscrete([2, 2]), Categorical((2, 2))),
+    "multi-discrete": (
+        spaces.Discrete(3, start=4),
+        spaces.MultiDiscrete([2, 2]),
+        Categorical((2, 2)),
+    ),
     "multi-binary": (spaces.MultiBinary(3), spaces.MultiBinary(2), Categorical((2, 2))),
     "tuple": (
         spaces.Tuple((ONE, spaces.MultiBinary(2))),

@@ -1,5 +1,6 @@
 """Conjugate gradient, Fisher products and the step against slow oracles."""
 
+import itertools
 from functools import lru_cache, partial
 
 import jax
@@ -44,7 +45,7 @@ def test_conjugate_gradient_solves_200_systems():
 
 
 def test_error_falls_in_the_matrix_norm():
-    """Each further step brings x closer in the norm of the matrix: the property behind the method."""
+    """Each further step brings x closer in the norm of the matrix: what the method rests on."""
     with jax.enable_x64(True):
         rng = np.random.default_rng(0)
         root = rng.normal(size=(12, 12))
@@ -54,7 +55,7 @@ def test_error_falls_in_the_matrix_norm():
         for iterations in range(1, 9):
             e = np.asarray(solve(matrix, b, iterations).x) - wanted
             errors.append(e @ matrix @ e)
-        assert all(later < earlier for earlier, later in zip(errors, errors[1:], strict=False))
+        assert all(later < earlier for earlier, later in itertools.pairwise(errors))
 
 
 def test_nothing_to_solve():
@@ -282,8 +283,6 @@ def test_bonus_and_entropy_are_in_the_objective():
     assert float(log["surrogate_gain"]) == pytest.approx(0.1 * rise, rel=1e-3)
 
     bonus = lambda p, o: jnp.sum(p.parameters.free)
-    spread = jax.jit(
-        lambda p, b: Trpo().update(ARCHITECTURE, (), p, b, bonus, jax.random.key(0))
-    )
+    spread = jax.jit(lambda p, b: Trpo().update(ARCHITECTURE, (), p, b, bonus, jax.random.key(0)))
     improved, _, _ = spread(policy, batch)
     assert np.all(np.asarray(improved.parameters.free) > np.asarray(policy.parameters.free))

@@ -35,9 +35,7 @@ SHOWN = (
 
 
 def trace(name):
-    agent = mppo.train(
-        SMALL[name], ledge, steps=3 * ENVS * STEPS, seed=0, eval_every=0, workers=1
-    )
+    agent = mppo.train(SMALL[name], ledge, steps=3 * ENVS * STEPS, seed=0, eval_every=0, workers=1)
     rows = [{key: row[key] for key in SHOWN} for row in agent.metrics]
     leaves = jax.tree.leaves(agent.policy.parameters)
     norm = float(np.sqrt(sum(np.sum(np.square(leaf, dtype=np.float64)) for leaf in leaves)))

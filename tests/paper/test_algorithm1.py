@@ -27,7 +27,7 @@ def normalised(values):
 
 @pytest.mark.parametrize("name", MULTI_PATH)
 def test_lines_2_to_4_and_10_to_12(name):
-    """From the rows alone: who is picked follows from the row before, and J from measured + gain."""
+    """From the rows alone: the pick follows from the row before, J from return and gain."""
     rows, _ = trained(SMALL[name], 8)
     for n, row in enumerate(rows):
         i = row["picked"]

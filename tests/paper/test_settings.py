@@ -75,13 +75,13 @@ def test_seven_methods_on_either_base():
 
 @pytest.mark.parametrize("name", METHODS)
 def test_networks(name):
-    """"The policy network is (64, tanh, 64, tanh, linear), and the value network" likewise."""
+    """Appendix B.2: "(64, tanh, 64, tanh, linear)" for policy and value."""
     assert METHODS[name].network == METHODS[name].critic.network == Mlp((64, 64), "tanh")
 
 
 @pytest.mark.parametrize(("base", "paths"), [("trpo", 8), ("ppo", 2)])
 def test_number_of_paths_and_weight(base, paths):
-    """"K is set to be 8 and 2 in MP-TRPO and MP-PPO respectively, and the weight alpha 0.1"."""
+    """Appendix B.2: "8 and 2 in MP-TRPO and MP-PPO", alpha "0.1 in all environments"."""
     for name in (f"mp-{base}", f"mp-{base}-replace-worst"):
         assert (METHODS[name].paths, METHODS[name].picking.alpha) == (paths, 0.1)
     for name in (f"multi-{base}", f"multi-{base}-independent"):
@@ -91,11 +91,11 @@ def test_number_of_paths_and_weight(base, paths):
 
 
 def test_evaluation():
-    """"The performance is evaluated for 10 episodes every 10,000 steps"."""
+    """Section 4.1: "evaluated for 10 episodes every 10,000 steps"."""
     assert (Evaluation().episodes, Evaluation().every) == (10, 10_000)
 
 
 @pytest.mark.parametrize("names", [TRPO_METHODS, PPO_METHODS])
 def test_all_methods_of_a_base_spend_the_same_samples(names):
-    """"All methods use the same amount of N samples": one batch in every iteration."""
+    """Section 4.2: "all methods use the same amount of N samples"."""
     assert len({METHODS[name].batch_size for name in names}) == 1

@@ -135,9 +135,9 @@ def _show(console: Console, out: Path, specs: list[RunSpec]) -> None:
     seeds, steps = len({spec.seed for spec in specs}), specs[0].steps
     page = [
         "# Figures 2 and 3: the Maze\n",
-        f"`mppo demo --seeds {seeds} --steps {steps}`: seeds 0-{seeds - 1}, {steps:,} steps, layout "
-        "`two-walls`, 10 episodes with sampled actions every 10,000 steps. Below: the last tenth "
-        "of these evaluations; a seed counts as solved from a mean of 0.9.\n",
+        f"`mppo demo --seeds {seeds} --steps {steps}`: seeds 0-{seeds - 1}, {steps:,} steps, "
+        "layout `two-walls`, 10 episodes with sampled actions every 10,000 steps. Below: the last "
+        "tenth of these evaluations; a seed counts as solved from a mean of 0.9.\n",
         "| " + " | ".join(lines[0]) + " |",
         "|" + "---|" * len(lines[0]),
         *("| " + " | ".join(line.values()) + " |" for line in lines),

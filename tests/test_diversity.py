@@ -20,11 +20,11 @@ LINEAR = Architecture(1, Gaussian(1), Mlp(()))
 THREE = Diversity(weight=0.5, priors=3)
 
 
-def policy(mean):
-    """Always the same mean action with standard deviation 1: KL of two is half their distance^2."""
+def policy(mean, log_std=0.0):
+    """Always the same mean action; KL of two with deviation 1 is half their distance squared."""
     layer = Layer(jnp.zeros((1, 1)), jnp.array([mean]))
     seen = Filter(jnp.array(1.0), jnp.zeros(1), jnp.ones(1))
-    return Policy(Parameters((layer,), jnp.zeros(1)), seen)
+    return Policy(Parameters((layer,), jnp.array([log_std])), seen)
 
 
 SEEN = random_trajectories(0, 2, 8, 1, LINEAR.head)
@@ -56,6 +56,13 @@ def test_distances_by_hand():
     state = after((1.0, 0.0), (3.0, 0.0))
     found = THREE.distances(LINEAR, state, policy(0.0), observations)
     np.testing.assert_allclose(found, [0.5, 1.0, 0.0], rtol=1e-5)
+
+
+def test_distance_is_of_the_predecessor_from_the_policy():
+    # deviations e^0.5 and 1: KL = -0.5 + e / 2 - 0.5 = 0.3591; the other way it would be 0.1839
+    state, _ = update(init(jax.random.key(0)), policy(0.0, 0.5), jnp.asarray(0.0))
+    found = THREE.distances(LINEAR, state, policy(0.0), observations)
+    np.testing.assert_allclose(found, [np.e / 2 - 1, 0, 0], rtol=1e-4)
 
 
 def test_bonus_by_hand():

@@ -251,6 +251,32 @@ def test_backtracking_shrinks_until_the_step_fits():
     assert max(tries) > 1
 
 
+def test_steps_that_lose_are_shortened():
+    """A penalty on the way travelled makes long steps lose, though the trust region allows them."""
+    lost = 0
+    run = jax.jit(lambda p, b: Trpo().update(ARCHITECTURE, (), p, b, penalty(p), jax.random.key(0)))
+    for seed in range(20):
+        policy, batch = prepare(seed)
+        improved, _, log = run(policy, batch)
+        lost += int(log["line_search_steps"]) > 1
+        assert float(log["surrogate_gain"]) >= 0.0
+        value = measured(improved, batch)[0] + penalty(policy)(improved, None)
+        assert float(value) >= float(measured(policy, batch)[0]) - 1e-6
+    assert lost > 10
+
+
+def penalty(start):
+    """Minus the squared distance from a policy, at a price: flat where it starts."""
+
+    def bonus(policy, observations):
+        pairs = zip(
+            jax.tree.leaves(policy.parameters), jax.tree.leaves(start.parameters), strict=True
+        )
+        return -20.0 * sum(jnp.sum((one - other) ** 2) for one, other in pairs)
+
+    return bonus
+
+
 def test_no_backtracks_left_returns_the_input():
     policy, batch = prepare(5)
     improved, _, log = update(Trpo(max_kl=0.5, kl_slack=1e-9, backtracks=2), policy, batch)

@@ -16,7 +16,7 @@ _ACTIVATIONS = {
     "tanh": lambda x: np.tanh(x, out=x),
     "relu": lambda x: np.maximum(x, 0, out=x),
     "elu": lambda x: np.where(x > 0, x, np.expm1(np.minimum(x, 0))),
-    "silu": lambda x: x / (1 + np.exp(-x)),
+    "silu": lambda x: 0.5 * x * (1 + np.tanh(0.5 * x)),  # exp(-x) would overflow
 }
 _IN_PLACE = {
     "tanh": lambda x: np.tanh(x, x),

@@ -58,5 +58,8 @@ def scale(advantages: jax.Array, scaling: Scaling) -> jax.Array:
     """Advantages as the policy step sees them; a batch of equal ones becomes zeros, not NaN."""
     if scaling == "raw":
         return advantages
-    centred = advantages - jnp.mean(advantages)
-    return centred if scaling == "centred" else centred / (jnp.std(advantages) + 1e-8)
+    centred, std = advantages - jnp.mean(advantages), jnp.std(advantages)
+    if scaling == "centred":
+        return centred
+    equal = std <= 1e-6 * jnp.max(jnp.abs(advantages))  # what is left is rounding of the mean
+    return jnp.where(equal, 0.0, centred / (std + 1e-8))

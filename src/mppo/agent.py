@@ -62,24 +62,20 @@ class Agent:
 
     def _flat(self, observation: Any) -> tuple[bool, np.ndarray]:
         """Whether it is a single observation, and a stack of flat ones."""
-        space = self.spaces.observation
-        if isinstance(observation, dict | tuple) or space.shape is None:
-            if space.contains(observation):
-                return True, self.spaces.flatten_one(observation)[None]
-            count = len(_any_leaf(observation))
-            return False, self.spaces.flatten(observation, count)
-        array = np.asarray(observation)
-        if array.shape == space.shape:
-            return True, self.spaces.flatten_one(array)[None]
-        if array.shape[1:] == space.shape:
-            return False, self.spaces.flatten(array, len(array))
+        space, leaf = _first_leaf(self.spaces.observation, observation)
+        if leaf.shape == space.shape:
+            return True, self.spaces.flatten_one(observation)[None]
+        if leaf.shape[1:] == space.shape:
+            return False, self.spaces.flatten(observation, len(leaf))
         raise BadRequest(
-            f"the observation has shape {array.shape}; the policy was trained on {space.shape} "
+            f"the observation has shape {leaf.shape}; the policy was trained on {space.shape} "
             "(or a stack of such)"
         )
 
 
-def _any_leaf(value: Any) -> Any:
-    while isinstance(value, dict | tuple):
-        value = next(iter(value.values())) if isinstance(value, dict) else value[0]
-    return value
+def _first_leaf(space: Any, value: Any) -> tuple[Any, np.ndarray]:
+    """The first simple part of a space and of an element: its shape tells one from many."""
+    while hasattr(space, "spaces"):
+        key = next(iter(space.spaces)) if isinstance(space.spaces, dict) else 0
+        space, value = space.spaces[key], value[key]
+    return space, np.asarray(value)

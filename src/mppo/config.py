@@ -94,7 +94,7 @@ def method_named(name: str) -> Method:
     """The method of that name."""
     if name in METHODS:
         return METHODS[name]
-    hint = did_you_mean(name, METHODS)
+    hint = did_you_mean(name, METHODS) or "."
     raise BadRequest(f'unknown method "{name}"{hint} The methods are: {", ".join(METHODS)}')
 
 

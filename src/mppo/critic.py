@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 from typing import NamedTuple
 
 from mppo import filters
 from mppo.advantages import Target
+from mppo.errors import check_ranges
 from mppo.filters import Filter
 from mppo.lazy import jax, jnp, optax
 from mppo.minibatches import epochs_of_minibatches
@@ -40,6 +42,9 @@ class Critic:
     """The value network."""
     filtered: bool = True
     """Whether V sees standardised observations."""
+
+    def __post_init__(self):
+        check_ranges(self, epochs=(1, inf), minibatch=(1, inf), learning_rate=(0, inf))
 
     def _adam(self) -> optax.GradientTransformation:
         return optax.adam(self.learning_rate, eps=self.adam_epsilon)

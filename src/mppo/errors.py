@@ -63,3 +63,17 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     folded = {name.lower(): name for name in reversed(names)}
     close = difflib.get_close_matches(word.lower(), list(folded), 1, cutoff=0.5)
     return f'; did you mean "{folded[close[0]]}"?' if close else ""
+
+
+def check_ranges(component: object, **ranges: tuple[float, float]) -> None:
+    """Raise if a field of a component lies outside its range (ends included).
+
+    >>> from types import SimpleNamespace
+    >>> check_ranges(SimpleNamespace(alpha=2.0), alpha=(0, 1))
+    Traceback (most recent call last):
+    ValueError: alpha is 2.0; it must lie in 0 ... 1
+    """
+    for name, (low, high) in ranges.items():
+        value = getattr(component, name)
+        if not low <= value <= high:
+            raise ValueError(f"{name} is {value}; it must lie in {low} ... {high}")

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mppo.errors import EnvironmentFault
+from mppo.errors import EnvironmentFault, LearningFault
 from mppo.types import Trajectories
 
 
@@ -16,21 +16,27 @@ def check(trajectories: Trajectories, envs: Any, name: str, seed: int, iteration
     Environments of others are checked step by step where they are stepped. Ours are checked here,
     a batch at once: nearly free, and just as exact about the step.
     """
-    fields = {
+    fields = {  # in the order in which a step brings them about
+        "first observation": trajectories.observations[:, :1],
+        "action": trajectories.actions,
         "reward": trajectories.rewards[..., None],
         "observation": trajectories.next_observations,
-        "first observation": trajectories.observations[:, :1],
     }
-    sound = all(
-        np.isfinite(values.sum()) or np.isfinite(values).all() for values in fields.values()
-    )
-    if not sound:
-        for field, values in fields.items():
-            bad = ~np.isfinite(values).all(-1)
-            if bad.any():
-                e, t = min(np.argwhere(bad).tolist(), key=lambda at: at[1])
-                action = trajectories.actions[e, t].tolist()
-                _fault(name, field, values[e, t].tolist(), e, t, iteration, seed, action)
+    found = []
+    for order, values in enumerate(fields.values()):
+        finite = np.isfinite(values)
+        if not finite.all():
+            found += [(t, order, e) for e, t in np.argwhere(~finite.all(-1)).tolist()]
+    if found:
+        t, order, e = min(found)
+        field = list(fields)[order]
+        value, action = fields[field][e, t].tolist(), trajectories.actions[e, t].tolist()
+        if field == "action":
+            raise LearningFault(
+                f'the policy put out an action that is not finite on "{name}": {action}; '
+                f"environment {e}, step {t} of iteration {iteration}, run seed {seed}"
+            )
+        _fault(name, field, value, e, t, iteration, seed, action)
     for e, lane in enumerate(getattr(envs, "lanes", [])):
         warned = {kind: count for kind, count in lane.warnings().items() if count}
         if warned:

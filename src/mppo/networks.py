@@ -29,6 +29,9 @@ class Mlp:
     weights: Literal["normc", "orthogonal"] = "normc"
     """Initial weights: columns of fixed length (the base code), or orthogonal (later peers)."""
 
+    def __post_init__(self):
+        object.__setattr__(self, "hidden", tuple(self.hidden))  # a list would not be hashable
+
     def init(self, key: jax.Array, inputs: int, outputs: int, output_scale: float = 1.0):
         """Random layers; the last one scaled by `output_scale`, biases zero."""
         sizes = (inputs, *self.hidden, outputs)

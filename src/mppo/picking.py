@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 from typing import Literal
 
+from mppo.errors import check_ranges
 from mppo.lazy import jax, jnp
 from mppo.population import Member
 
@@ -56,6 +58,9 @@ class Weighted:
     min_range: float = 0.0
     """The span of J counts as at least this much, so that noise is not blown up to 0 ... 1."""
 
+    def __post_init__(self):
+        check_ranges(self, alpha=(0, 1), min_range=(0, inf))
+
     def scores(self, population: Member) -> jax.Array:
         """f of every path.
 
@@ -69,13 +74,18 @@ class Weighted:
         return (1 - self.alpha) * performance + self.alpha * min_max(population.entropy)
 
     def pick(self, population: Member, iteration: jax.Array, key: jax.Array) -> jax.Array:
-        scores = self.scores(population)
-        if self.start != "zeros":
-            scores = jnp.where(population.record.picks == 0, jnp.inf, scores)
-        return highest(scores, population.record.picks, self.ties, key)
+        return self._highest(population, key, unvisited=jnp.inf)
 
     def report(self, population: Member, iteration: jax.Array, key: jax.Array) -> jax.Array:
-        return self.pick(population, iteration, key)
+        """The pick, but of paths rolled out at least once: nobody wants an untrained policy."""
+        nothing_known = jnp.all(population.record.picks == 0)
+        return self._highest(population, key, unvisited=jnp.where(nothing_known, 0.0, -jnp.inf))
+
+    def _highest(self, population: Member, key: jax.Array, unvisited) -> jax.Array:
+        scores, picks = self.scores(population), population.record.picks
+        if self.start != "zeros":
+            scores = jnp.where(picks == 0, unvisited, scores)
+        return highest(scores, picks, self.ties, key)
 
 
 @dataclass(frozen=True)
@@ -91,7 +101,8 @@ class Best:
     def pick(self, population: Member, iteration: jax.Array, key: jax.Array) -> jax.Array:
         return Weighted(0.0, self.start, self.ties).pick(population, iteration, key)
 
-    report = pick
+    def report(self, population: Member, iteration: jax.Array, key: jax.Array) -> jax.Array:
+        return Weighted(0.0, self.start, self.ties).report(population, iteration, key)
 
 
 @dataclass(frozen=True)
@@ -106,7 +117,8 @@ class MaxEntropy:
     def pick(self, population: Member, iteration: jax.Array, key: jax.Array) -> jax.Array:
         return Weighted(1.0, self.start, self.ties).pick(population, iteration, key)
 
-    report = pick
+    def report(self, population: Member, iteration: jax.Array, key: jax.Array) -> jax.Array:
+        return Weighted(1.0, self.start, self.ties).report(population, iteration, key)
 
 
 @dataclass(frozen=True)

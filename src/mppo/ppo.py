@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 
+from mppo.errors import check_ranges
 from mppo.lazy import jax, jnp, optax
 from mppo.minibatches import epochs_of_minibatches
 from mppo.policies import Architecture, Policy
@@ -29,6 +31,11 @@ class Ppo:
     """Clip the gradient to this length; 0 is off, as in the base code."""
     entropy_coefficient: float = 0.0
     """Weight of the entropy in the objective."""
+
+    def __post_init__(self):
+        check_ranges(
+            self, clip=(1e-12, inf), epochs=(1, inf), learning_rate=(0, inf), minibatch=(1, inf)
+        )
 
     def _adam(self) -> optax.GradientTransformation:
         adam = optax.adam(self.learning_rate, eps=self.adam_epsilon)

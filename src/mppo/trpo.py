@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import inf
 from typing import NamedTuple
 
+from mppo.errors import check_ranges
 from mppo.lazy import flatten_util, jax, jnp
 from mppo.policies import Architecture, Policy
 from mppo.surrogate import log_probs, statistics
@@ -54,6 +56,18 @@ class Trpo:
     """Fisher products on every n-th time step (the base code: 5); 1 is the whole batch."""
     entropy_coefficient: float = 0.0
     """Weight of the entropy in the objective."""
+
+    def __post_init__(self):
+        check_ranges(
+            self,
+            max_kl=(1e-12, inf),
+            cg_iterations=(1, inf),
+            damping=(0, inf),
+            shrink=(1e-3, 0.999),
+            backtracks=(1, inf),
+            kl_slack=(1e-12, inf),
+            fisher_stride=(1, inf),
+        )
 
     def init(self, parameters) -> tuple:
         """TRPO keeps nothing between updates."""

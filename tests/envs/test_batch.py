@@ -18,12 +18,13 @@ VARIANTS = [
 
 
 def sync(env_id, num_envs, mode, **kwargs):
-    make = lambda: gymnasium.make(env_id, disable_env_checker=True, **kwargs)  # noqa: E731
+    make = lambda: gymnasium.make(env_id, disable_env_checker=True, **kwargs)
     return SyncVectorEnv([make] * num_envs, autoreset_mode=mode)
 
 
 def same(ours, theirs):
-    assert ours.dtype == theirs.dtype and ours.tobytes() == theirs.tobytes()
+    assert ours.dtype == theirs.dtype
+    assert ours.tobytes() == theirs.tobytes()
 
 
 @pytest.mark.parametrize(("env_id", "kwargs"), VARIANTS)
@@ -73,7 +74,7 @@ def test_independent_of_the_number_of_environments(env_id, kwargs):
             same(whole[0][t, i : i + 1], outcome[0])
 
 
-@pytest.mark.parametrize("env_id", (*NUMPY_IDS[1:], SPARSE_IDS[1]))
+@pytest.mark.parametrize("env_id", [*NUMPY_IDS[1:], SPARSE_IDS[1]])
 def test_seeds(env_id):
     env = gymnasium.make_vec(env_id, num_envs=3)
     first, _ = env.reset(seed=5)
@@ -82,7 +83,8 @@ def test_seeds(env_id):
     assert (later != first).any()
     mixed, _ = env.reset(seed=[5, None, 7])
     same(mixed[[0, 2]], first[[0, 2]])
-    assert (mixed[1] != first[1]).any() and (mixed[1] != later[1]).any()
+    assert (mixed[1] != first[1]).any()
+    assert (mixed[1] != later[1]).any()
     assert len(env.np_random) == 3
     with pytest.raises(ValueError, match="seed has 2 entries for num_envs=3"):
         env.reset(seed=[1, 2])

@@ -39,7 +39,8 @@ def test_equals_gymnasium_bit_for_bit(name, kwargs, dtype):
         ours = lane.step(action)
         assert observation.tobytes() == lane.observation.tobytes()
         assert np.float64(reward).tobytes() == np.float64(ours[0]).tobytes()
-        assert tuple(flags) == ours[1:] and [type(x) for x in ours] == [float, bool, bool]
+        assert tuple(flags) == ours[1:]
+        assert [type(x) for x in ours] == [float, bool, bool]
         if any(flags):
             observation, _ = env.reset()
             lane.reset()
@@ -65,7 +66,8 @@ def test_velocities_beyond_the_clip():
     env.data.qvel[3:] = lane.data.qvel[3:] = [30.0, -30.0, 9.0, -9.0, 50.0, -11.0]
     observation = env.step(np.zeros(6))[0]
     lane.step(np.zeros(6))
-    assert np.abs(lane.data.qvel).max() > 10.0 and np.abs(lane.observation[8:]).max() == 10.0
+    assert np.abs(lane.data.qvel).max() > 10.0
+    assert np.abs(lane.observation[8:]).max() == 10.0
     assert observation.tobytes() == lane.observation.tobytes()
 
 
@@ -80,9 +82,11 @@ def test_blow_up_stays_visible(name, tmp_path, monkeypatch):
     assert np.isnan(lane.observation).any()  # MuJoCo's own way would be a start pose
     assert terminated == (name not in ("HalfCheetah-v5", "Swimmer-v5"))
     seen = lane.warnings()
-    assert set(seen) == {"BADQPOS", "BADQVEL", "BADQACC", "BADCTRL"} and seen["BADQVEL"] > 0
+    assert set(seen) == {"BADQPOS", "BADQVEL", "BADQACC", "BADCTRL"}
+    assert seen["BADQVEL"] > 0
     lane.reset()
-    assert lane.warnings() == seen and np.isfinite(lane.observation).all()
+    assert lane.warnings() == seen
+    assert np.isfinite(lane.observation).all()
     lane.step(np.full(lane.model.nu, np.nan))
     assert lane.warnings()["BADCTRL"] > seen["BADCTRL"]
     assert list(tmp_path.iterdir()) == []  # no MUJOCO_LOG.TXT
@@ -134,8 +138,10 @@ def test_sparse_keeps_the_physics_of_gymnasium():
         for _ in range(60):
             action = generator.normal(size=ours.action_space.shape).astype(np.float32)
             mine, other = ours.step(action), theirs.step(action)
-            assert mine[0].tobytes() == other[0].tobytes() and mine[2:4] == other[2:4]
-            assert mine[1] in (0.0, 1.0) and mine[4]["x_position"] == other[4]["x_position"]
+            assert mine[0].tobytes() == other[0].tobytes()
+            assert mine[2:4] == other[2:4]
+            assert mine[1] in (0.0, 1.0)
+            assert mine[4]["x_position"] == other[4]["x_position"]
             if mine[2]:
                 ours.reset(), theirs.reset()
         assert ours.unwrapped.dt == theirs.unwrapped.dt
@@ -145,7 +151,8 @@ def test_sparse_keeps_the_physics_of_gymnasium():
 def test_observe_position():
     env = gymnasium.make("mppo/SparseHopper-v0", observe_position=True)
     observation, info = env.reset(seed=0)
-    assert observation.shape == (12,) and observation[0] == info["x_position"]
+    assert observation.shape == (12,)
+    assert observation[0] == info["x_position"]
 
 
 def test_errors():

@@ -13,12 +13,14 @@ def test_two_walls_is_the_default():
     walls = Maze().layout.walls
     expected = np.zeros((21, 21), dtype=bool)
     expected[0:17, 7] = expected[4:21, 13] = True
-    assert (walls == expected).all() and walls.sum() == 34
+    assert (walls == expected).all()
+    assert walls.sum() == 34
 
 
 def test_one_wall():
     walls = Maze(layout="one-wall").layout.walls
-    assert walls[:, 10].tolist() == [True] * 19 + [False] * 2 and walls.sum() == 19
+    assert walls[:, 10].tolist() == [True] * 19 + [False] * 2
+    assert walls.sum() == 19
     assert Maze(layout="one-wall", gap=5).layout.walls.sum() == 16
 
 
@@ -55,7 +57,9 @@ def test_shortest_path(layout, gap, length):
 def test_moves_and_goal():
     env = Maze(layout="one-wall")
     observation, info = env.reset(seed=0)
-    assert observation.tolist() == [-1.0, -1.0] and observation.dtype == np.float32 and info == {}
+    assert observation.tolist() == [-1.0, -1.0]
+    assert observation.dtype == np.float32
+    assert info == {}
     for move in (LEFT, DOWN):
         assert env.step(move)[0].tolist() == [-1.0, -1.0]
     np.testing.assert_allclose(env.step(RIGHT)[0], [-0.9, -1.0], atol=1e-7)
@@ -88,7 +92,8 @@ def test_own_drawing():
         ...
     """
     )
-    assert env.layout.start == (0, 1) and env.layout.goal == (2, 1)
+    assert env.layout.start == (0, 1)
+    assert env.layout.goal == (2, 1)
     env.reset(seed=0)
     rewards = [env.step(move)[1] for move in (RIGHT, DOWN, RIGHT, RIGHT, UP)]
     assert rewards == [0.0, 0.0, 0.0, 0.0, 1.0]

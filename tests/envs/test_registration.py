@@ -33,7 +33,8 @@ def test_registering_again_changes_nothing():
 def test_spec(env_id):
     spec = gymnasium.spec(env_id)
     assert spec.max_episode_steps == HORIZONS.get(env_id, 1000)
-    assert spec.entry_point is not None and spec.vector_entry_point is not None
+    assert spec.entry_point is not None
+    assert spec.vector_entry_point is not None
 
 
 def test_gymnasium_registry_is_left_alone():
@@ -50,6 +51,7 @@ def truncation(env_id, **kwargs):
         assert not terminated
         if truncated:
             return step
+    return None
 
 
 def vector_truncation(env_id, **kwargs):
@@ -62,6 +64,7 @@ def vector_truncation(env_id, **kwargs):
         if truncated.any():
             assert truncated.all()
             return step
+    return None
 
 
 @pytest.mark.parametrize("cut", [truncation, vector_truncation])
@@ -99,13 +102,15 @@ def test_bad_horizon(horizon):
 def test_native_vector():
     for env_id in (*NATIVE_IDS, *DENSE_IDS):
         env = native_vector(env_id, 3)
-        assert env is not None and env.num_envs == 3
+        assert env is not None
+        assert env.num_envs == 3
         assert env.metadata["autoreset_mode"] is AutoresetMode.DISABLED
         env.close()
     for env_id in ("CartPole-v1", "Humanoid-v5", "mppo/Nothing-v0", "Maze-v0", "Hopper-v4"):
         assert native_vector(env_id, 3) is None
     env = native_vector("Hopper-v5", 1, horizon=12)
-    assert env is not None and env.lanes[0].horizon == 12
+    assert env is not None
+    assert env.lanes[0].horizon == 12
 
 
 def test_make_vec_reaches_our_vector():
@@ -123,6 +128,7 @@ def test_tasks():
         env = gymnasium.make(task.id)
         assert env.observation_space.shape == (task.observation_size,)
         assert gymnasium.spec(task.id).max_episode_steps == task.horizon
-        assert task.native_vector and native_vector(task.id, 1) is not None
+        assert task.native_vector
+        assert native_vector(task.id, 1) is not None
         count = np.prod(env.action_space.shape) or 4
         assert task.action.startswith(f"{4 if task.name == 'Maze' else int(count)} ")

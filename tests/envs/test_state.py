@@ -49,7 +49,8 @@ def test_same_future_in_a_new_process(tmp_path, request):
 @pytest.mark.parametrize("env_id", NATIVE_IDS)
 def test_same_future_from_random_moments(env_id):
     env, other = native_vector(env_id, 2), native_vector(env_id, 2)
-    assert env is not None and other is not None
+    assert env is not None
+    assert other is not None
     env.reset(seed=4)
     for moment in np.random.default_rng(0).integers(1, 30, 3).tolist():
         play(env, moment, seed=moment)
@@ -103,7 +104,9 @@ def test_generator_words():
     generator = np.random.Generator(np.random.PCG64(8))
     generator.integers(0, 9, dtype=np.uint32)  # leaves a spare half word
     words = generator_words(generator)
-    assert words.dtype == np.uint64 and words.shape == (6,) and words[4] == 1
+    assert words.dtype == np.uint64
+    assert words.shape == (6,)
+    assert words[4] == 1
     expected = generator.integers(0, 2**32, 5, dtype=np.uint32).tolist()
     other = np.random.Generator(np.random.PCG64(1))
     set_generator_words(other, words)

@@ -36,7 +36,7 @@ def main(command: str, words: list[str]) -> int:
     )
     parser.add_argument("--out", default="demo", help="directory of runs and picture (demo)")
     parser.add_argument("--seeds", type=int, default=4, help="seeds of each method (4)")
-    parser.add_argument("--steps", type=whole_number, default=600_000, help="of each run (6e5)")
+    parser.add_argument("--steps", type=whole_number, default=500_000, help="of each run (5e5)")
     parser.add_argument("--jobs", type=int, default=0, help="runs side by side (all cores)")
     options = parser.parse_args(words)
     if importlib.util.find_spec("matplotlib") is None:

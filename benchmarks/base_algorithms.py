@@ -23,6 +23,7 @@ hyper-parameters, running observation normalisation (clip 5), no reward normalis
 
 {table}
 
+`trpo-continue` is `--episodes continue`: episodes go on in the next iteration (decision 0013).
 Each number after the mean is one seed; +- is the standard deviation over seeds. With three seeds
 these intervals are wide: "level" is all that can be said of differences within them.
 {reference}
@@ -43,8 +44,9 @@ python benchmarks/peer_returns.py trpo --out peer-trpo.jsonl
 python benchmarks/peer_returns.py ppo --out peer-ppo.jsonl
 ```
 
-This page: `python benchmarks/base_algorithms.py --runs runs/base --peers peer-trpo.jsonl
-peer-ppo.jsonl --out docs/results/base-algorithms.md`
+What these left is in `results/base` (of our runs the rows' steps, episodes and returns). This page:
+`python benchmarks/base_algorithms.py --runs results/base --peers results/base/peer-*.jsonl --out
+docs/results/base-algorithms.md`
 """
 
 
@@ -109,7 +111,7 @@ def main() -> None:
     versions = ", ".join(f"{name} {version}" for name, version in described.items())
     reference = (
         "Henderson et al. (2018) report 2,965 [2,854, 3,076] for TRPO on Hopper-v1 at 2M steps "
-        "with these hyper-parameters."
+        "with these hyper-parameters; Hopper-v5 on today's MuJoCo is not the same environment."
     )
     options.out.write_text(
         PAGE.format(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 import time
@@ -63,7 +62,7 @@ class Pool:
     failures: list[Failure] = field(default_factory=list)
 
     def run(self, specs: Iterable[RunSpec], tick: Callable[[Pool], None] = lambda pool: None):
-        """Run all that is not finished; `tick` is called a few times a second."""
+        """Run all that is not finished, from where it was left; `tick` is called now and then."""
         waiting = [spec for spec in specs if not spec.finished]
         try:
             while waiting or self.running:
@@ -78,8 +77,6 @@ class Pool:
         return self.failures
 
     def _start(self, spec: RunSpec) -> None:
-        if spec.out.exists():  # begun and not finished: it starts again
-            shutil.rmtree(spec.out)
         environment = {**os.environ, **ONE_THREAD}
         self.running[spec] = subprocess.Popen(
             spec.command(), env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE

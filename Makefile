@@ -48,7 +48,7 @@ fix: $(READY) ## format, and repair what the linter can
 	$(BIN)/ruff check --fix .
 
 lock: .venv-lock/bin/uv ## resolve requirements.lock again (UPGRADE=--upgrade for newer versions)
-	.venv-lock/bin/uv pip compile pyproject.toml --universal --extra dev --extra report \
+	.venv-lock/bin/uv pip compile pyproject.toml --universal --extra dev \
 		--generate-hashes --no-emit-index-url --no-emit-find-links --no-header --no-annotate \
 		--python-version 3.11 --quiet $(UPGRADE) --output-file requirements.lock
 	@if grep -nE '^--|://' requirements.lock; then \

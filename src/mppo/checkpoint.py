@@ -27,6 +27,7 @@ FORMAT = 1
 KEPT = 2
 LARGEST_MANIFEST = 1 << 20  # bytes
 LARGEST_ARRAYS = 1 << 33
+_UNFIT = (KeyError, TypeError, OverflowError, MemoryError, RecursionError)
 _NAME = re.compile(r"(\d{9})\.json")
 
 
@@ -125,8 +126,9 @@ def load(folder: Path, number: int) -> Checkpoint:
     if hashlib.sha256(content).hexdigest() != manifest["arrays_sha256"]:
         raise CheckpointError(f'"{path.with_suffix(".safetensors")}" does not match its hash')
     try:
+        _parsed(content[8 : 8 + int.from_bytes(content[:8], "little")])  # stricter than the reader
         arrays = safetensors.numpy.load(content)
-    except (SafetensorError, ValueError, KeyError, TypeError, OverflowError, MemoryError) as error:
+    except (SafetensorError, ValueError, *_UNFIT) as error:
         raise CheckpointError(f'"{path.with_suffix(".safetensors")}": {error}') from error
     return Checkpoint(arrays, manifest["data"], path)
 
@@ -159,17 +161,22 @@ def read_json(path: Path, largest: int) -> dict[str, Any]:
     """A JSON object from a file of limited size; anything else raises CheckpointError."""
     content = _read(path, largest)
     try:
-        value = json.loads(
-            content,
-            parse_constant=_refuse,
-            parse_float=_finite,
-            object_pairs_hook=_without_duplicates,
-        )
+        value = _parsed(content)
     except (ValueError, RecursionError) as error:
         raise CheckpointError(f'"{path}" is not valid JSON: {error}') from error
     if not isinstance(value, dict):
         raise CheckpointError(f'"{path}" is not a JSON object')
     return value
+
+
+def _parsed(content: bytes) -> Any:
+    """JSON as the standard has it: no NaN, no number beyond a double, no key that stands twice."""
+    return json.loads(
+        content,
+        parse_constant=_refuse,
+        parse_float=_finite,
+        object_pairs_hook=_without_duplicates,
+    )
 
 
 def _refuse(text: str) -> None:

@@ -7,6 +7,7 @@ import importlib
 import math
 import types
 import typing
+from functools import lru_cache
 from typing import Any
 
 from mppo.critic import Critic
@@ -81,12 +82,8 @@ def from_json(data: Any, allow_imports: bool = False) -> Any:
 
 def _check_read(cls: type, kind: str, values: dict[str, Any]) -> None:
     """Raise unless every value of a file is of the type that its field has."""
-    try:
-        hints = typing.get_type_hints(cls)
-    except NameError:
-        return  # of somebody else, with names that only its type checker knows
     for name, value in values.items():
-        wanted: Any = hints[name]
+        wanted = _hints(cls).get(name, Any)
         if cls is Method and name in COMPONENTS:
             ours = type(value).__module__.startswith("mppo.")
             fits = dataclasses.is_dataclass(value) and (
@@ -97,6 +94,14 @@ def _check_read(cls: type, kind: str, values: dict[str, Any]) -> None:
         if not fits:
             text = repr(value) if len(repr(value)) <= 100 else repr(value)[:100] + " ..."
             raise BadRequest(f'the field "{name}" of "{kind}" cannot be {text}')
+
+
+@lru_cache
+def _hints(cls: type) -> dict[str, Any]:
+    try:
+        return typing.get_type_hints(cls)
+    except NameError:
+        return {}  # of somebody else, with names that only its type checker knows
 
 
 def _fits(value: Any, wanted: Any) -> bool:
@@ -198,7 +203,7 @@ def _replaced(target: Any, name: str, value: Any) -> Any:
 
 def _check_type(target: Any, name: str, value: Any) -> None:
     """Numbers for numbers, allowed words for words; unions of components are left to use."""
-    wanted = typing.get_type_hints(type(target))[name]
+    wanted = _hints(type(target)).get(name, Any)
     if typing.get_origin(wanted) is typing.Literal:
         allowed = typing.get_args(wanted)
         if value not in allowed:

@@ -6,7 +6,6 @@ import contextlib
 import fcntl
 import os
 import re
-import socket
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -152,7 +151,7 @@ class Lock:
                 "for it to end, or choose another --out"
             ) from error
         os.ftruncate(self._descriptor, 0)
-        os.pwrite(self._descriptor, f"pid {os.getpid()} on {socket.gethostname()}\n".encode(), 0)
+        os.pwrite(self._descriptor, f"pid {os.getpid()} on {os.uname().nodename}\n".encode(), 0)
 
     def _holder(self) -> str:
         """Who holds it; a new holder needs a moment, and a dead one may have left its name."""
@@ -160,7 +159,7 @@ class Lock:
         while time.monotonic() < until:
             text = os.pread(self._descriptor, 200, 0).decode(errors="replace")
             named = re.fullmatch(r"pid (\d{1,10}) on (\S+)\n", text)
-            if named and (named[2] != socket.gethostname() or _lives(int(named[1]))):
+            if named and (named[2] != os.uname().nodename or _lives(int(named[1]))):
                 return text.strip()
             time.sleep(0.01)
         return "unknown"

@@ -47,14 +47,13 @@ def run(case: str, folder: Path) -> Row:
     return {"steps a second": {k: round(v) for k, v in rates.items()}, "cost": costs, "ok": True}
 
 
-def rate(variant: str, folder: str) -> float:
+def rate(variant: str, folder: str, batch: int = 5000, iterations: int = ITERATIONS) -> float:
     """Train once; steps a second after the first iterations."""
     import mppo
     from mppo import faults
     from mppo.envs.lane import HopperLane
 
     seen: list[float] = []
-    batch = mppo.METHODS[METHOD].batch_size
     with ExitStack() as stack:
         out = stack.enter_context(tempfile.TemporaryDirectory(dir=folder))
         if variant == "bare":  # no check of the batch, none of MuJoCo's counters, no files
@@ -64,16 +63,17 @@ def rate(variant: str, folder: str) -> float:
         mppo.train(
             METHOD,
             ENV,
-            steps=batch * (WARM_UP + ITERATIONS),
+            steps=batch * (WARM_UP + iterations),
             seed=0,
             out=None if variant == "bare" else Path(out) / "run",
             eval_every=0,
             workers=1,
+            overrides={"batch_size": batch},
             checkpoint_every=1 if variant == "every iteration" else 0,
             callback=lambda event, row: seen.append(time.perf_counter()),  # type: ignore
         )
         seen.append(time.perf_counter())  # the last save belongs to it
-    return batch * ITERATIONS / (seen[-1] - seen[WARM_UP - 1])
+    return batch * iterations / (seen[-1] - seen[WARM_UP - 1])
 
 
 def main(folder: str) -> None:

@@ -49,9 +49,9 @@ def run(case: str, folder: Path) -> Row:
 
 def rate(variant: str, folder: str, batch: int = 5000, iterations: int = ITERATIONS) -> float:
     """Train once; steps a second after the first iterations."""
-    import mppo
     from mppo import faults
     from mppo.envs.lane import HopperLane
+    from mppo.train import train
 
     seen: list[float] = []
     with ExitStack() as stack:
@@ -60,7 +60,7 @@ def rate(variant: str, folder: str, batch: int = 5000, iterations: int = ITERATI
             stack.enter_context(mock.patch.object(faults, "check"))
             nothing = property(lambda lane: tuple, lambda lane, value: None)
             stack.enter_context(mock.patch.object(HopperLane, "warned", nothing, create=True))
-        mppo.train(
+        train(
             METHOD,
             ENV,
             steps=batch * (WARM_UP + iterations),

@@ -11,6 +11,7 @@ import contextlib
 import io
 import os
 import re
+import select
 import shutil
 import signal
 import subprocess
@@ -23,7 +24,6 @@ from campaign.small import Small, surroundings, unreadable
 from mppo.cli import main
 
 RACERS = 8
-SLOWEST_REFUSAL = 1.0  # seconds, of the loser's own time in the lock
 
 
 class Racer:
@@ -92,8 +92,6 @@ class Race:
 
     def _wait_for_losers(self, answers: dict[int, str]) -> list[Racer]:
         """Hear all that answer by themselves; those that do not are training."""
-        import select
-
         waiting = {racer.process.stdout.fileno(): racer for racer in self.racers}  # type: ignore
         until = time.monotonic() + 60
         while len(waiting) > 1 and time.monotonic() < until:
@@ -111,7 +109,7 @@ def cases(count: int = 100) -> list[str]:
 
 def run(folder: Path) -> None:
     """What a racer does: compile once, then race whenever told."""
-    small = Small("trpo", "mppo/Maze-v0", iterations=2)
+    small = Small("mp-trpo", "mppo/Maze-v0", iterations=2)
     main(small.words(folder / f"warm-{os.getpid()}"))
     endless = small._replace(iterations=1_000_000)
     print("ready", flush=True)

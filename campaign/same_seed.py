@@ -43,10 +43,10 @@ def cases(count: int = 10) -> list[str]:
     ]
 
 
-def run(case: str, folder: Path, iterations: int = 12) -> Row:
+def run(case: str, folder: Path) -> Row:
     """One run and the hash of all that must be the same."""
     method, n, door, workers = case.split()
-    small = Small(method, "Hopper-v5", workers=int(workers), iterations=iterations)
+    small = Small(method, "Hopper-v5", workers=int(workers), iterations=12)
     out = folder / f"seed-{method}-{n}"
     if door == "shell":
         answer = call(small.words(out), folder)
@@ -60,18 +60,16 @@ def run(case: str, folder: Path, iterations: int = 12) -> Row:
         )
     if answer.returncode:
         return {"ok": False, "failed": answer.stderr[-300:]}
-    metrics, evaluations, state = outcome(out)
+    found = hash_of(out)
     shutil.rmtree(out)
-    found = hashlib.sha256(metrics + evaluations + state.encode()).hexdigest()
-    return {"hash": found[:16], "ok": True}
+    return {"hash": found, "ok": True}
 
 
-if __name__ == "__main__":
-    import mppo
+def by_python(small: Small, out: Path) -> None:
+    """The same run through the Python interface."""
+    from mppo.train import train
 
-    method, env, episodes, workers, iterations, out = sys.argv[1:]
-    small = Small(method, env, episodes, int(workers), int(iterations))
-    mppo.train(
+    train(
         small.method,
         small.env,
         steps=small.steps,
@@ -83,3 +81,14 @@ if __name__ == "__main__":
         workers=small.workers,
         overrides=small.overrides,
     )
+
+
+def hash_of(out: Path) -> str:
+    """A hash of all that must be the same."""
+    metrics, evaluations, state = outcome(out)
+    return hashlib.sha256(metrics + evaluations + state.encode()).hexdigest()[:16]
+
+
+if __name__ == "__main__":
+    method, env, episodes, workers, iterations, out = sys.argv[1:]
+    by_python(Small(method, env, episodes, int(workers), int(iterations)), Path(out))

@@ -58,7 +58,8 @@ class Watch:
             self.iterations += 1
             if self.iterations <= 2:
                 self.compiled_early = self.compiled
-        if passed > WARM_UP * self.seconds and (event == "evaluation" or not self.memory):
+        due = event == "iteration" and self.iterations % 10 == 0
+        if passed > WARM_UP * self.seconds and (due or not self.memory):
             pages = int(Path("/proc/self/statm").read_text().split()[1])
             self.memory.append(pages * resource.getpagesize() / 2**20)
             self.files.append(len(os.listdir("/proc/self/fd")))
@@ -82,19 +83,19 @@ class Watch:
 
 def main(minutes: float, out: str) -> None:
     """Train until the time is over."""
-    import mppo
     from mppo import programs
+    from mppo.train import train
 
     programs._keep_compiled()  # its setting precedes the first compilation, as in any run
     small = Small("mp-trpo", "mppo/Maze-v0", "continue", workers=2, iterations=100_000_000)
     watch = Watch(minutes)
-    mppo.train(
+    train(
         small.method,
         small.env,
         steps=small.steps,
         seed=3,
         out=out,
-        eval_every=400,
+        eval_every=40_000,
         eval_episodes=1,
         checkpoint_every=1,
         workers=small.workers,

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import operator
 import random
 import shutil
 import signal
 import subprocess
 import threading
 import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -46,8 +49,8 @@ def signal_cases(count: int = 30) -> list[str]:
 class References:
     """Runs that nobody stops, each made when first needed."""
 
-    def __init__(self, folder: Path, runs: int = 2):
-        self.folder, self.runs = folder, runs
+    def __init__(self, folder: Path):
+        self.folder = folder
         self._found: dict[Small, Reference] = {}
         self._making: dict[Small, threading.Lock] = {}
         self._mutex = threading.Lock()
@@ -63,7 +66,7 @@ class References:
     def _made(self, run: Small) -> Reference:
         """Twice: the first run compiles, the second is timed and must equal the first."""
         seconds, found = 0.0, []
-        for attempt in range(self.runs):
+        for attempt in range(2):
             out = self.folder / f"reference-{'-'.join(map(str, run)).replace('/', '-')}-{attempt}"
             started = time.monotonic()
             answer = call(run.words(out), self.folder)
@@ -72,7 +75,7 @@ class References:
                 raise RuntimeError(f"the reference {run} failed: {answer.stderr}")
             found.append(outcome(out))
             shutil.rmtree(out)
-        if found[0] != found[-1]:
+        if found[0] != found[1]:
             raise RuntimeError(f"two runs of {run} that nobody stopped differ")
         return found[0], seconds
 
@@ -88,8 +91,14 @@ def moment(case: str, draw: int = 0) -> float:
     return random.Random(f"{SEED} {case} {draw}").random()
 
 
-def stopped_at(run: Small, out: Path, delay: float, number: int) -> tuple[int, float]:
-    """Start a run, send it a signal, return its exit code and how long it took to end."""
+def stopped_when(
+    run: Small, out: Path, due: Callable[[float], bool], number: int
+) -> tuple[int, float]:
+    """Start a run, send it a signal when it is due, return its exit code and how long it took.
+
+    `due` is asked again and again with the seconds since the start.
+    """
+    started = time.monotonic()
     process = subprocess.Popen(
         mppo_command(run.words(out)),
         cwd=out.parent,
@@ -98,11 +107,10 @@ def stopped_at(run: Small, out: Path, delay: float, number: int) -> tuple[int, f
         stderr=subprocess.DEVNULL,
     )
     try:
-        process.wait(delay)
-    except subprocess.TimeoutExpired:
+        while process.poll() is None and not due(time.monotonic() - started):
+            time.sleep(0.002)
+        sent = time.monotonic()
         process.send_signal(number)
-    sent = time.monotonic()
-    try:
         return process.wait(120), time.monotonic() - sent
     finally:
         process.kill()
@@ -118,13 +126,13 @@ def taken_up(run: Small, out: Path, by_resume: bool, reference: tuple) -> list[s
     return differences(out, reference)
 
 
-def kill(case: str, references: References, run: Small | None = None) -> Row:
+def kill(case: str, references: References) -> Row:
     """`kill -9` at a random moment, then on to the end."""
     method, n = case.split()
-    run, out = run or place(method, int(n)), references.folder / f"kill-{method}-{n}"
+    run, out = place(method, int(n)), references.folder / f"kill-{method}-{n}"
     wanted, seconds = references[run]
     part = moment(case)
-    code, _ = stopped_at(run, out, part * seconds, signal.SIGKILL)
+    code, _ = stopped_when(run, out, lambda t: t >= part * seconds, signal.SIGKILL)
     row: dict[str, Any] = {
         "env": run.env,
         "episodes": run.episodes,
@@ -141,16 +149,17 @@ def kill(case: str, references: References, run: Small | None = None) -> Row:
     return row
 
 
-def ask_to_stop(case: str, references: References, run: Small | None = None) -> Row:
+def ask_to_stop(case: str, references: References) -> Row:
     """SIGTERM or SIGINT at a random moment within the run, then on to the end."""
     name, n = case.split()
     number = signal.Signals[name]
-    run = run or place(METHODS[int(n) // len(PLACES) % len(METHODS)], int(n))
+    run = place(METHODS[int(n) // len(PLACES) % len(METHODS)], int(n))
     out = references.folder / f"signal-{name}-{n}"
     wanted, seconds = references[run]
     for draw in range(DRAWS):  # a signal to a run that has ended already shows nothing
         part = moment(case, draw)
-        code, took = stopped_at(run, out, part * seconds, number)
+        due = partial(operator.le, part * seconds)
+        code, took = stopped_when(run, out, due, number)
         if state_of(out) != "after the end":
             break
         shutil.rmtree(out)

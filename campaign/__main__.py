@@ -8,7 +8,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -87,7 +87,7 @@ def doing(part: str, folder: Path, options: argparse.Namespace) -> Iterator[Do]:
         yield lambda case: overhead.run(case, folder)
 
 
-def cases(part: str, count: int, folder: Path) -> list[str]:
+def cases(part: str, count: int, folder: Path, minutes: float) -> list[str]:
     """The cases of a part."""
     if part == "failpoints":
         from campaign.failpoints import Prepared
@@ -100,10 +100,18 @@ def cases(part: str, count: int, folder: Path) -> list[str]:
         "faults": faults.cases,
         "races": races.cases,
         "same-seed": same_seed.cases,
-        "soak": lambda n: [str(i) for i in range(n)],
+        "soak": lambda n: [f"{i} for {minutes:g} minutes" for i in range(n)],
         "overhead": overhead.cases,
     }
     return simple[part](count)
+
+
+def _row(done: Future[Row]) -> Row:
+    """The outcome of a case; an error of the campaign itself is no success either."""
+    try:
+        return done.result()
+    except Exception as error:
+        return {"ok": False, "broken": f"{type(error).__name__}: {error}"[-400:]}
 
 
 def carry_out(part: str, options: argparse.Namespace) -> bool:
@@ -114,14 +122,14 @@ def carry_out(part: str, options: argparse.Namespace) -> bool:
     ledger, started = Ledger(part, options.fresh), time.monotonic()
     with tempfile.TemporaryDirectory(prefix="campaign-") as name:
         folder = Path(name)
-        wanted = cases(part, count, folder)
+        wanted = cases(part, count, folder, options.minutes)
         missing = [case for case in wanted if case not in ledger.rows]
         print(f"{part}: {len(wanted)} cases, {len(missing)} to do", flush=True)
         if missing:
             with doing(part, folder, options) as do, ThreadPoolExecutor(jobs) as pool:
                 running = {pool.submit(do, case): case for case in missing}
                 for n, done in enumerate(as_completed(running), 1):
-                    case, row = running[done], done.result()
+                    case, row = running[done], _row(done)
                     ledger.add(case, row)
                     if not row["ok"]:
                         print(f"  {case}: {row}", flush=True)

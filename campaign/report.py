@@ -36,12 +36,16 @@ def _ok(rows: list[Row]) -> int:
     return sum(row["ok"] for row in rows)
 
 
+def _same(rows: list[Row]) -> int:
+    return sum(row.get("different") == [] for row in rows)
+
+
 def kills(rows: list[Row]) -> Found:
     """How many runs that were killed ended with the same bits, and where they were hit."""
-    states = Counter(row["state"] for row in rows)
+    states = Counter(row.get("state", "unknown") for row in rows)
     where = ", ".join(f"{count} {state}" for state, count in states.most_common())
-    unreadable = sum(bool(row["unreadable"]) for row in rows)
-    same = sum(not row["different"] for row in rows)
+    unreadable = sum(bool(row.get("unreadable")) for row in rows)
+    same = _same(rows)
     words = f"{same} of {len(rows)} bit-identical; {unreadable} unreadable. Hit: {where}"
     return words, len(rows) >= ENOUGH["kills"], _ok(rows) == len(rows)
 
@@ -49,9 +53,9 @@ def kills(rows: list[Row]) -> Found:
 def failpoints(rows: list[Row]) -> Found:
     """How many states after a failed call load, and whether any failure was silent."""
     silent = sum("silent" in row for row in rows)
-    loads = sum("different" not in row for row in rows)
-    deaths = sum(row["way"] in ("crash", "exit") for row in rows)
-    real = sum(row["way"] == "exit" for row in rows)
+    loads = sum("way" in row and "different" not in row for row in rows)
+    deaths = sum(row.get("way") in ("crash", "exit") for row in rows)
+    real = sum(row.get("way") == "exit" for row in rows)
     words = (
         f"{loads} of {len(rows)} load and end bit-identical; {silent} silent. {deaths} deaths "
         f"({real} of real processes), {len(rows) - deaths} failed calls"
@@ -61,8 +65,8 @@ def failpoints(rows: list[Row]) -> Found:
 
 def signals(rows: list[Row]) -> Found:
     """How many runs that were asked to stop did, saved, and ended with the same bits."""
-    early = sum(row["state"] == "while Python started" for row in rows)
-    same = sum(not row["different"] for row in rows)
+    early = sum(row.get("state") == "while Python started" for row in rows)
+    same = _same(rows)
     words = f"{_ok(rows)} of {len(rows)} as asked; {same} end bit-identical"
     if early:
         words += f". {early} came while Python started, with nothing to save yet"
@@ -73,7 +77,7 @@ def fuzz(rows: list[Row]) -> Found:
     """How many damaged files were refused."""
     counts: Counter[str] = Counter()
     for row in rows:
-        counts.update(row["counts"])
+        counts.update(row.get("counts", {}))
     bad = counts["crashed"] + counts["ended"]
     words = (
         f"{counts['refused']:,} clean errors; {bad} crashes; {counts['forbidden']} forbidden "
@@ -107,7 +111,9 @@ def same_seed(rows: list[Row]) -> Found:
 
 def soak(rows: list[Row]) -> Found:
     """What half an hour did to a process."""
-    row = rows[-1]
+    row = max(rows, key=lambda row: row.get("minutes", 0))
+    if "minutes" not in row:
+        return "it failed", True, False
     words = (
         f"{row['iterations']:,} iterations in {row['minutes']:g} minutes: "
         f"{row['compilations after iteration 2']} compilations after iteration 2, memory "
@@ -120,7 +126,8 @@ def soak(rows: list[Row]) -> Found:
 def overhead(rows: list[Row]) -> Found:
     """What the checks cost: the median over rounds."""
     cost = {
-        name: median(row["cost"][name] for row in rows) for name in ("default", "every iteration")
+        name: median(row["cost"][name] for row in rows if "cost" in row)
+        for name in ("default", "every iteration")
     }
     words = (
         f"{100 * cost['default']:+.1f} % as it is by default (a checkpoint a minute), "
@@ -198,6 +205,7 @@ def _details(ledgers: dict[str, Ledger]) -> list[str]:
 
 
 def _kill_table(rows: list[Row]) -> list[str]:
+    rows = [row for row in rows if "state" in row]
     states = sorted({row["state"] for row in rows})
     lines = [f"| method | environment | {' | '.join(states)} |", "|---" * (2 + len(states)) + "|"]
     groups: dict[tuple[str, str], Counter[str]] = {}
@@ -210,6 +218,7 @@ def _kill_table(rows: list[Row]) -> list[str]:
 
 
 def _call_table(rows: list[Row]) -> list[str]:
+    rows = [row for row in rows if "way" in row]
     ways = list(dict.fromkeys(row["way"] for row in rows))
     lines = [f"| call | {' | '.join(ways)} |", "|---" * (1 + len(ways)) + "|"]
     for call in dict.fromkeys(row["call"] for row in rows):
@@ -224,7 +233,7 @@ def _call_table(rows: list[Row]) -> list[str]:
 def _kind_table(rows: list[Row]) -> list[str]:
     counts: Counter[str] = Counter()
     for row in rows:
-        counts.update(row["counts"])
+        counts.update(row.get("counts", {}))
     kinds = sorted({name.partition(": ")[2] for name in counts if ": " in name})
     lines = ["| kind | refused | loaded |", "|---|---|---|"]
     for kind in kinds:

@@ -43,7 +43,7 @@ class Watch:
         import jax.monitoring
 
         self.started, self.seconds = time.monotonic(), 60 * minutes
-        self.compiled = self.compiled_early = self.iterations = 0
+        self.compiled = self.compiled_early = self.compiled_in_time = self.iterations = 0
         self.memory: list[float] = []
         self.files: list[int] = []
         jax.monitoring.register_event_duration_secs_listener(self.hear)
@@ -53,7 +53,7 @@ class Watch:
         self.compiled += event == COMPILATION
 
     def __call__(self, event: str, row: Row) -> bool:
-        passed = time.monotonic() - self.started
+        passed, self.compiled_in_time = time.monotonic() - self.started, self.compiled
         if event == "iteration":
             self.iterations += 1
             if self.iterations <= 2:
@@ -72,8 +72,8 @@ class Watch:
         return {
             "minutes": round(self.seconds / 60, 2),
             "iterations": self.iterations,
-            "compilations": self.compiled,
-            "compilations after iteration 2": self.compiled - self.compiled_early,
+            "compilations": self.compiled_in_time,
+            "compilations after iteration 2": self.compiled_in_time - self.compiled_early,
             "samples": len(self.memory),
             "MiB": [round(first, 1), round(last, 1)],
             "growth": round(last / first - 1, 5),
@@ -81,29 +81,36 @@ class Watch:
         }
 
 
-def main(minutes: float, out: str) -> None:
-    """Train until the time is over."""
-    from mppo import programs
+def train_watched(watch: Watch, out: Path) -> None:
+    """Small iterations, each evaluated and saved, until the time is over."""
     from mppo.train import train
 
-    programs._keep_compiled()  # its setting precedes the first compilation, as in any run
-    small = Small("mp-trpo", "mppo/Maze-v0", "continue", workers=2, iterations=100_000_000)
-    watch = Watch(minutes)
+    small = Small("mp-trpo", "mppo/Maze-v0", "continue", iterations=100_000_000)
     train(
         small.method,
         small.env,
         steps=small.steps,
         seed=3,
         out=out,
-        eval_every=40_000,
+        eval_every=400,
         eval_episodes=1,
         checkpoint_every=1,
-        workers=small.workers,
+        workers=2,
         callback=watch,
+        env_kwargs={"horizon": 100},  # short evaluations
         overrides=small.overrides,
     )
+
+
+def main(minutes: float, out: Path) -> None:
+    """Train and say what was seen."""
+    from mppo import programs
+
+    programs._keep_compiled()  # its setting precedes the first compilation, as in any run
+    watch = Watch(minutes)
+    train_watched(watch, out)
     print(json.dumps(watch.found()))
 
 
 if __name__ == "__main__":
-    main(float(sys.argv[1]), sys.argv[2])
+    main(float(sys.argv[1]), Path(sys.argv[2]))

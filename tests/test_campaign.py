@@ -8,9 +8,8 @@ from campaign.ledger import Ledger
 from campaign.mutate import KINDS
 from campaign.small import Small, outcome, state_of, unreadable
 from mppo.store import rows
-from mppo.train import train
 
-RUN = Small("mp-trpo", "mppo/Maze-v0", iterations=15)
+RUN = Small("mp-trpo", "mppo/Maze-v0", iterations=40)
 
 
 def test_stopped_in_three_ways_and_then_the_same_bits(tmp_path):
@@ -91,18 +90,8 @@ def test_races(tmp_path):
 
 def test_soak(tmp_path):
     """A second of it: nothing is compiled after the second iteration, no file stays open."""
-    watch, small = soak.Watch(minutes=0.02), Small("mp-trpo", "mppo/Maze-v0", iterations=10**6)
-    train(
-        small.method,
-        small.env,
-        steps=small.steps,
-        out=tmp_path / "run",
-        eval_every=0,
-        checkpoint_every=1,
-        workers=2,
-        callback=watch,
-        overrides=small.overrides,
-    )
+    watch = soak.Watch(minutes=0.02)
+    soak.train_watched(watch, tmp_path / "run")
     found = watch.found()
     assert found["iterations"] > 3
     assert found["compilations after iteration 2"] == 0

@@ -18,7 +18,7 @@ step = @start=$$(date +%s); $(2) || { echo "-- $(1): FAILED"; exit 1; }; \
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test check static slow fix lock clean
+.PHONY: help setup demo test check static slow campaign fix lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "make %-8s %s\n", $$1, $$2}' Makefile
@@ -42,6 +42,9 @@ static: $(READY)
 
 slow: $(READY) ## the learning tests, in tests/slow
 	$(call step,slow tests,$(BIN)/pytest -m "" tests/slow)
+
+campaign: $(READY) ## the long tests of reliability: an hour; goes on where it was left
+	$(call step,campaign,$(BIN)/python -m campaign all)
 
 fix: $(READY) ## format, and repair what the linter can
 	$(BIN)/ruff format .

@@ -3,9 +3,6 @@
 import json
 import os
 import signal
-import subprocess
-import sys
-import time
 
 import numpy as np
 import pytest
@@ -78,29 +75,6 @@ def test_all_kinds_of_state_are_kept(tmp_path, method):
     leave(tmp_path / "parts", method=method, stop_after=3)
     leave(tmp_path / "parts", method=method)
     assert outcome(tmp_path / "parts") == outcome(tmp_path / "whole")
-
-
-def command(out):
-    words = ["train", "mp-trpo", "mppo/Maze-v0", "--steps", "20000", "--out", str(out), "--quiet"]
-    words += ["--batch-size", "200", "--network.hidden", "4", "--critic.network.hidden", "4"]
-    return [sys.executable, "-m", "mppo", *words, "--checkpoint-every", "7", "--eval-every", "2000"]
-
-
-def test_kill_and_signals_and_then_the_same_bits(tmp_path):
-    """kill -9, SIGTERM and SIGINT, each at some moment of one run."""
-    subprocess.run(command(tmp_path / "whole"), check=True)
-    out = tmp_path / "parts"
-    for number, code in ((signal.SIGKILL, -9), (signal.SIGTERM, 143), (signal.SIGINT, 130)):
-        before = len(rows(out, "metrics.jsonl"))
-        process = subprocess.Popen(command(out))
-        deadline = time.monotonic() + 60
-        while len(rows(out, "metrics.jsonl")) < before + 10 and time.monotonic() < deadline:
-            time.sleep(0.02)
-        process.send_signal(number)
-        assert process.wait(30) == code
-        assert not (out / "final.json").exists()
-    subprocess.run(command(out), check=True)
-    assert outcome(out) == outcome(tmp_path / "whole")
 
 
 def test_a_second_process_is_refused_and_told_who_writes(tmp_path):

@@ -2,11 +2,14 @@
 
 import json
 import os
+import types
 
 import numpy as np
 import pytest
 
-from mppo.errors import BadRequest, RunLocked, StorageFault
+from mppo import storage
+from mppo.errors import BadRequest, CheckpointError, RunLocked, StorageFault
+from mppo.storage import Lock, require_space
 from mppo.store import RunDirectory, plain, rows
 
 
@@ -124,4 +127,64 @@ def test_a_failed_write_keeps_the_old_file_and_says_so(tmp_path, monkeypatch):
     with pytest.raises(StorageFault, match="No space"):
         directory.write("run.json", {"seed": 2})
     directory.close()
-    assert json.loads((tmp_path / "run" / "run.json").read_text()) == {"seed": 1}
+    assert json.loads((tmp_path / "run" / "run.json").read_text())["seed"] == 1
+
+
+def test_a_run_that_was_changed_by_hand_is_refused(tmp_path):
+    directory = RunDirectory(tmp_path / "run")
+    directory.begin({"seed": 1})
+    directory.close()
+    file = tmp_path / "run" / "run.json"
+    file.write_text(file.read_text().replace('"seed": 1', '"seed": 2'))
+    with pytest.raises(CheckpointError, match="does not match its hash"):
+        RunDirectory(tmp_path / "run").description()
+
+
+def test_an_event_after_a_torn_one_is_readable(tmp_path):
+    for torn in (b"", b'{"time":1,"ev'):
+        directory = RunDirectory(tmp_path / "run")
+        directory.begin({"seed": 1})
+        directory.close()
+        with (tmp_path / "run" / "events.jsonl").open("ab") as file:
+            file.write(torn)
+    assert len(rows(tmp_path / "run", "events.jsonl")) == 2
+
+
+def test_rows_say_where_they_are_damaged(tmp_path):
+    (tmp_path / "rows.jsonl").write_bytes(b'{"n":0}\n{"n":\n{"n":2}\n')
+    with pytest.raises(CheckpointError, match=r"rows.jsonl., line 2, is not valid JSON"):
+        rows(tmp_path, "rows.jsonl")
+
+
+def test_a_damaged_checkpoint_is_passed_over_and_named(tmp_path):
+    directory = RunDirectory(tmp_path / "run")
+    directory.begin({"seed": 1})
+    for n in (1, 2):
+        directory.append("metrics.jsonl", {"n": n})
+        directory.save(n, {"x": np.zeros(3)}, {"iteration": n})
+    directory.close()
+    (tmp_path / "run" / "checkpoints" / "000000002.safetensors").write_bytes(b"")
+    again = RunDirectory(tmp_path / "run")
+    assert again.begin({"seed": 1}).data["iteration"] == 1
+    again.close()
+    assert len(again.refused) == 1
+    assert "000000002.safetensors" in again.refused[0]
+
+
+def test_nothing_starts_where_there_is_no_room(tmp_path, monkeypatch):
+    require_space(tmp_path / "not" / "there" / "yet", 1000)
+    small = types.SimpleNamespace(f_bavail=50 << 20, f_frsize=1)
+    monkeypatch.setattr(os, "statvfs", lambda path: small)
+    with pytest.raises(StorageFault, match="52 MB free, and a run needs 106 MB"):
+        require_space(tmp_path, 1_000_000)
+
+
+def test_a_dead_holder_is_not_named(tmp_path, monkeypatch):
+    """The name that a killed process left is not taken for that of the next one."""
+    lock = Lock(tmp_path)
+    (tmp_path / "lock").write_text(f"pid 999999999 on {os.uname().nodename}\n")
+    monkeypatch.setattr(storage, "PATIENCE", 0.05)
+    with pytest.raises(RunLocked, match="unknown"):
+        Lock(tmp_path)
+    lock.release()
+    assert (tmp_path / "lock").read_text() == ""

@@ -103,3 +103,18 @@ def test_an_environment_that_cannot_be_made_is_a_bad_request():
         task(broken)
     with pytest.raises(BadRequest, match=r"CartPole-v1.*unknown_option"):
         task("CartPole-v1", unknown_option=3)
+
+
+def test_module_and_id_imports_the_module_first(tmp_path, monkeypatch):
+    """And the name keeps the module, so that a resumed run finds its environment again."""
+    (tmp_path / "a_module_of_mine.py").write_text(
+        "import gymnasium\n"
+        "from gymnasium.envs.classic_control import CartPoleEnv\n"
+        "gymnasium.register('mine/Pole-v0', CartPoleEnv, max_episode_steps=7)\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    found = task("a_module_of_mine:mine/Pole-v0")
+    assert (found.name, found.horizon) == ("a_module_of_mine:mine/Pole-v0", 7)
+    found.make(2).close()
+    with pytest.raises(BadRequest, match=r"cannot import .no_such_module"):
+        task("no_such_module:mine/Pole-v0")

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import re
+import stat
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,6 +27,7 @@ FORMAT = 1
 KEPT = 2
 LARGEST_MANIFEST = 1 << 20  # bytes
 LARGEST_ARRAYS = 1 << 33
+_UNFIT = (KeyError, TypeError, OverflowError, MemoryError, RecursionError)
 _NAME = re.compile(r"(\d{9})\.json")
 
 
@@ -98,7 +101,7 @@ def save(folder: Path, number: int, arrays: dict[str, np.ndarray], data: dict[st
         "arrays_sha256": hashlib.sha256(content).hexdigest(),
         "data": data,
     }
-    manifest["manifest_sha256"] = _hash_of(manifest)
+    manifest["manifest_sha256"] = hash_of(manifest)
     write_atomically(folder / f"{number:09d}.json", json.dumps(manifest, indent=1).encode())
     for old in numbers(folder)[KEPT:]:
         for suffix in (".json", ".safetensors"):  # the manifest first: without it, it is no more
@@ -123,33 +126,42 @@ def load(folder: Path, number: int) -> Checkpoint:
     if hashlib.sha256(content).hexdigest() != manifest["arrays_sha256"]:
         raise CheckpointError(f'"{path.with_suffix(".safetensors")}" does not match its hash')
     try:
+        _parsed(content[8 : 8 + int.from_bytes(content[:8], "little")])  # stricter than the reader
         arrays = safetensors.numpy.load(content)
-    except (SafetensorError, ValueError, KeyError, TypeError, OverflowError, MemoryError) as error:
+    except (SafetensorError, ValueError, *_UNFIT) as error:
         raise CheckpointError(f'"{path.with_suffix(".safetensors")}": {error}') from error
     return Checkpoint(arrays, manifest["data"], path)
 
 
 def _read_manifest(path: Path) -> dict[str, Any]:
     manifest = read_json(path, LARGEST_MANIFEST)
-    fields = {"format": int, "number": int, "arrays": str, "arrays_sha256": str, "data": dict}
+    check_format(path, manifest, FORMAT)
+    fields = {"number": int, "arrays": str, "arrays_sha256": str, "data": dict}
     for name, kind in fields.items():
         if type(manifest.get(name)) is not kind:
             raise CheckpointError(f'"{path}" has no valid "{name}"')
-    if manifest["format"] != FORMAT:
-        raise CheckpointError(
-            f'"{path}" is of format {manifest["format"]}, this version reads format {FORMAT}'
-        )
     claimed = manifest.pop("manifest_sha256", None)
-    if claimed != _hash_of(manifest):
+    if claimed != hash_of(manifest):
         raise CheckpointError(f'"{path}" does not match its hash')
     return manifest
+
+
+def check_format(path: Path, found: dict[str, Any], known: int) -> None:
+    """Raise for a file of another format: its other fields may mean anything."""
+    if type(found.get("format")) is not int:
+        raise CheckpointError(f'"{path}" has no valid "format"')
+    if found["format"] != known:
+        raise CheckpointError(
+            f'"{path}" was written by format {found["format"]}, this version reads format {known}; '
+            "use the version of mppo that wrote it"
+        )
 
 
 def read_json(path: Path, largest: int) -> dict[str, Any]:
     """A JSON object from a file of limited size; anything else raises CheckpointError."""
     content = _read(path, largest)
     try:
-        value = json.loads(content, parse_constant=_refuse)
+        value = _parsed(content)
     except (ValueError, RecursionError) as error:
         raise CheckpointError(f'"{path}" is not valid JSON: {error}') from error
     if not isinstance(value, dict):
@@ -157,19 +169,49 @@ def read_json(path: Path, largest: int) -> dict[str, Any]:
     return value
 
 
+def _parsed(content: bytes) -> Any:
+    """JSON as the standard has it: no NaN, no number beyond a double, no key that stands twice."""
+    return json.loads(
+        content,
+        parse_constant=_refuse,
+        parse_float=_finite,
+        object_pairs_hook=_without_duplicates,
+    )
+
+
 def _refuse(text: str) -> None:
     raise ValueError(f"{text} is not JSON")
 
 
+def _finite(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(f"{text[:40]} is too large")
+    return value
+
+
+def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):  # two readers might take one each
+        raise ValueError("a key stands twice")
+    return found
+
+
 def _read(path: Path, largest: int) -> bytes:
     try:
-        if path.stat().st_size > largest:
+        found = path.stat()
+        if not stat.S_ISREG(found.st_mode):  # a pipe or a device may never end
+            raise CheckpointError(f'"{path}" is not a plain file')
+        if found.st_size > largest:
             raise CheckpointError(f'"{path}" is larger than {largest} bytes')
         return path.read_bytes()
+    except MemoryError as error:
+        raise CheckpointError(f'"{path}" does not fit into memory') from error
     except OSError as error:
         raise CheckpointError(f'cannot read "{path}": {error.strerror}') from error
 
 
-def _hash_of(manifest: dict[str, Any]) -> str:
+def hash_of(manifest: dict[str, Any]) -> str:
+    """SHA-256 of JSON data, however it is laid out in a file."""
     text = json.dumps(manifest, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()

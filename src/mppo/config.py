@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
+import math
 import types
 import typing
+from functools import lru_cache
 from typing import Any
 
 from mppo.critic import Critic
@@ -58,14 +60,69 @@ def from_json(data: Any, allow_imports: bool = False) -> Any:
         return tuple(from_json(item, allow_imports) for item in data)
     if not isinstance(data, dict):
         return data
-    cls = component_class(data.get("kind", ""), allow_imports)
+    kind = data.get("kind")
+    if not isinstance(kind, str):
+        raise BadRequest(f"a component has the kind {kind!r}; it must be a word")
+    cls = component_class(kind, allow_imports)
+    if not dataclasses.is_dataclass(cls):
+        raise BadRequest(f'"{kind}" is not a dataclass')
     known = {f.name for f in dataclasses.fields(cls)}
     given = {name: value for name, value in data.items() if name != "kind"}
     unknown = set(given) - known
     if unknown:
         name = sorted(unknown)[0]
-        raise BadRequest(f'"{data["kind"]}" has no field "{name}"{did_you_mean(name, known)}')
-    return cls(**{name: from_json(value, allow_imports) for name, value in given.items()})
+        raise BadRequest(f'"{kind}" has no field "{name}"{did_you_mean(name, known)}')
+    values = {name: from_json(value, allow_imports) for name, value in given.items()}
+    _check_read(cls, kind, values)
+    try:
+        return cls(**values)
+    except (TypeError, ValueError) as error:
+        raise BadRequest(f'"{kind}": {error}') from error
+
+
+def _check_read(cls: type, kind: str, values: dict[str, Any]) -> None:
+    """Raise unless every value of a file is of the type that its field has."""
+    for name, value in values.items():
+        wanted = _hints(cls).get(name, Any)
+        if cls is Method and name in COMPONENTS:
+            ours = type(value).__module__.startswith("mppo.")
+            fits = dataclasses.is_dataclass(value) and (
+                not ours or type(value) in COMPONENTS[name].values()
+            )
+        else:
+            fits = _fits(value, wanted)
+        if not fits:
+            text = repr(value) if len(repr(value)) <= 100 else repr(value)[:100] + " ..."
+            raise BadRequest(f'the field "{name}" of "{kind}" cannot be {text}')
+
+
+@lru_cache
+def _hints(cls: type) -> dict[str, Any]:
+    try:
+        return typing.get_type_hints(cls)
+    except NameError:
+        return {}  # of somebody else, with names that only its type checker knows
+
+
+def _fits(value: Any, wanted: Any) -> bool:
+    """Whether a value is of a type as annotations write it; of what is not known, everything is."""
+    origin, inner = typing.get_origin(wanted), typing.get_args(wanted)
+    if origin is typing.Literal:
+        return any(type(value) is type(word) and value == word for word in inner)
+    if origin in (typing.Union, types.UnionType):
+        return any(_fits(value, one) for one in inner)
+    if origin is tuple:
+        every = inner[:1] * len(value) if isinstance(value, tuple) and inner[-1] is ... else inner
+        return (
+            isinstance(value, tuple) and len(value) == len(every) and all(map(_fits, value, every))
+        )
+    if wanted is float:
+        return type(value) in (int, float) and math.isfinite(value)
+    if wanted is int:
+        return type(value) is int and abs(value) < 1 << 63
+    if isinstance(wanted, type) and not getattr(wanted, "_is_protocol", False):
+        return isinstance(value, wanted)
+    return True
 
 
 def component_class(kind: str, allow_imports: bool = False, among: dict | None = None) -> type:
@@ -146,7 +203,7 @@ def _replaced(target: Any, name: str, value: Any) -> Any:
 
 def _check_type(target: Any, name: str, value: Any) -> None:
     """Numbers for numbers, allowed words for words; unions of components are left to use."""
-    wanted = typing.get_type_hints(type(target))[name]
+    wanted = _hints(type(target)).get(name, Any)
     if typing.get_origin(wanted) is typing.Literal:
         allowed = typing.get_args(wanted)
         if value not in allowed:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
 
+from mppo import faults
 from mppo.actor import Actor
 from mppo.rollout import seeds_for
 from mppo.seeding import Role, generator, integer
@@ -58,7 +60,8 @@ class Evaluator:
         low, high = self.spaces.action.low, self.spaces.action.high  # type: ignore
         lane.generator = generator(self.seed, Role.EVALUATION_ENVIRONMENT, number, e)
         lane.reset()
-        total, noise = 0.0, None
+        total, noise, warned = 0.0, None, lane.warned
+        where = f"environment {e}, step {{}} of the evaluation after iteration {number}"
         for t in range(LONGEST):
             if not deterministic and t % BLOCK == 0:
                 noise = self._noise(actor, number, e, t // BLOCK)
@@ -68,6 +71,11 @@ class Evaluator:
                 action = np.clip(action, low, high)
             reward, terminated, truncated = lane.step(action)
             total += reward
+            if any(warned()) and lane.bad_numbers():
+                faults.bad_numbers(lane, self.spaces.name, where.format(t), self.seed, action)
+            if not math.isfinite(reward):
+                bad = self.spaces.name, "reward", reward, where.format(t), self.seed, action
+                faults.not_finite(*bad)
             if terminated or truncated:
                 break
         return total

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from mppo.errors import EnvironmentFault, LearningFault
 from mppo.types import Trajectories
 
 
-def check(trajectories: Trajectories, envs: Any, name: str, seed: int, iteration: int) -> None:
+def check(trajectories: Trajectories, name: str, seed: int, iteration: int) -> None:
     """Raise at the first value of a batch that is not a number; the batch is then not used.
 
     Environments of others are checked step by step where they are stepped. Ours are checked here,
@@ -31,22 +31,37 @@ def check(trajectories: Trajectories, envs: Any, name: str, seed: int, iteration
         t, order, e = min(found)
         field = list(fields)[order]
         value, action = fields[field][e, t].tolist(), trajectories.actions[e, t].tolist()
+        where = f"environment {e}, step {t} of iteration {iteration}"
         if field == "action":
-            raise LearningFault(
-                f'the policy put out an action that is not finite on "{name}": {action}; '
-                f"environment {e}, step {t} of iteration {iteration}, run seed {seed}"
-            )
-        _fault(name, field, value, e, t, iteration, seed, action)
-    for e, lane in enumerate(getattr(envs, "lanes", [])):
-        warned = {kind: count for kind, count in lane.warnings().items() if count}
-        if warned:
-            last = trajectories.rewards.shape[1] - 1
-            action = trajectories.actions[e, last].tolist()
-            _fault(name, "MuJoCo's warnings", warned, e, last, iteration, seed, action)
+            _bad_action(name, action, where, seed)
+        _fault(name, field, value, where, seed, action)
 
 
-def _fault(name, field, value, e, t, iteration, seed, action) -> None:
+def bad_numbers(lane: Any, name: str, where: str, seed: int, action: np.ndarray) -> NoReturn:
+    """Raise where MuJoCo met a number that it calls bad: not finite, or beyond 1e10.
+
+    Left alone, it would go on from there, or from the start pose, as if nothing had happened.
+    """
+    if not np.isfinite(action).all():
+        _bad_action(name, action.tolist(), where, seed)
+    _fault(name, "MuJoCo's warnings", lane.bad_numbers(), where, seed, action.tolist())
+
+
+def not_finite(name: str, field: str, value: Any, where: str, seed: int, action: Any) -> NoReturn:
+    """Raise for a value that is not finite, found while a policy is evaluated."""
+    _fault(name, field, np.asarray(value).tolist(), where, seed, np.asarray(action).tolist())
+
+
+def _bad_action(name: str, action: Any, where: str, seed: int) -> NoReturn:
+    """The policy is to blame, not the environment."""
+    raise LearningFault(
+        f'the policy put out an action that is not finite on "{name}": {action}; {where}, '
+        f"run seed {seed}"
+    )
+
+
+def _fault(name: str, field: str, value: Any, where: str, seed: int, action: Any) -> NoReturn:
     raise EnvironmentFault(
-        f'environment "{name}" broke its contract: {field} = {value}; environment {e}, step {t} of '
-        f"iteration {iteration}, run seed {seed}, last action {action}"
+        f'environment "{name}" broke its contract: {field} = {value}; {where}, run seed {seed}, '
+        f"last action {action}"
     )

@@ -31,6 +31,8 @@ class Mlp:
 
     def __post_init__(self):
         object.__setattr__(self, "hidden", tuple(self.hidden))  # a list would not be hashable
+        if any(size < 1 for size in self.hidden):
+            raise ValueError(f"hidden is {self.hidden}; every layer must have at least 1 unit")
 
     def init(self, key: jax.Array, inputs: int, outputs: int, output_scale: float = 1.0):
         """Random layers; the last one scaled by `output_scale`, biases zero."""

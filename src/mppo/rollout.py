@@ -12,6 +12,7 @@ from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv, Vecto
 from mppo import faults
 from mppo.actor import Actor
 from mppo.envs.checked import CheckedVectorEnv
+from mppo.envs.contract import checked_state
 from mppo.errors import BadRequest
 from mppo.seeding import Role, generator, integer
 from mppo.spaces import Spaces
@@ -80,6 +81,7 @@ class Collector:
         self.clip, self.gamma = clip, gamma
         self._continues = episodes == "continue"
         self._path: int | None = None
+        self._iteration = 0
         self._earlier = self._no_earlier()
         self._now = np.empty((envs.num_envs, spaces.observation_size), np.float32)
         self.mode = AutoresetMode(envs.metadata.get("autoreset_mode", AutoresetMode.NEXT_STEP))
@@ -101,7 +103,7 @@ class Collector:
 
     def __call__(self, actor: Actor, path: int, iteration: int) -> Trajectories:
         """Trajectories of the actor."""
-        envs = self.envs.num_envs
+        envs, self._iteration = self.envs.num_envs, iteration
         if not self._continues or path != self._path:
             self._path, self._earlier = path, self._no_earlier()
             self._restart(iteration)
@@ -115,7 +117,7 @@ class Collector:
         else:
             self._in_step(actor, np.stack(noise), rows)
         trajectories = rows.trajectories(self._earlier, self._now)
-        faults.check(trajectories, self.envs, self.spaces.name, self.seed, iteration)
+        faults.check(trajectories, self.spaces.name, self.seed, iteration)
         if self._continues:
             self._earlier = self._carry(trajectories)
         return trajectories
@@ -135,8 +137,11 @@ class Collector:
             if name.startswith(prefix)
         }
         self.envs.set_state(cut("env."))  # type: ignore
+        here = {name: value for name, value in state.items() if not name.startswith("env.")}
+        like = {f"earlier.{name}": value for name, value in self._no_earlier()._asdict().items()}
+        here = checked_state(here, like | {"now": self._now, "path": np.array(0)})
         self._earlier = Earlier(**cut("earlier."))
-        self._now[:] = state["now"]
+        self._now[:] = here["now"]
         self._path = int(state["path"])
 
     def forget(self) -> None:
@@ -222,7 +227,7 @@ class Collector:
         start: int,
         stop: int,
     ) -> None:
-        act, clip = actor.stepper(), self.clip
+        act, clip, warned = actor.stepper(), self.clip, lane.warned
         low, high = self.spaces.action.low, self.spaces.action.high  # type: ignore
         observations, actions, rewards = rows.observations[e], rows.actions[e], rows.rewards[e]
         step, observation = lane.step, lane.observation
@@ -234,6 +239,9 @@ class Collector:
             if clip:
                 action = np.clip(action, low, high)
             rewards[t], terminated, truncated = step(action)
+            if any(warned()) and lane.bad_numbers():
+                where = f"environment {e}, step {t} of iteration {self._iteration}"
+                faults.bad_numbers(lane, self.spaces.name, where, self.seed, action)
             if terminated or truncated:
                 rows.terminated[e, t], rows.truncated[e, t] = terminated, truncated
                 rows.next_observations[e, t] = observation

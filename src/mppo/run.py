@@ -12,7 +12,7 @@ from mppo import checkpoint, theorem
 from mppo.actor import Actor
 from mppo.agent import Agent
 from mppo.checkpoint import Checkpoint
-from mppo.errors import BadRequest, LearningFault
+from mppo.errors import BadRequest, CheckpointError, LearningFault
 from mppo.evaluate import Evaluator
 from mppo.evaluation import Evaluation
 from mppo.iteration import State, iterate
@@ -72,6 +72,11 @@ class Run:
     def resumes_bitwise(self) -> bool:
         """Whether a resumed run needs no reset that an uninterrupted one would not have had."""
         return self.method.episodes == "fresh" or self.task.native
+
+    @property
+    def state_bytes(self) -> int:
+        """How large a checkpoint of it is, but for a few percent."""
+        return sum(leaf.nbytes for leaf in jax.tree.leaves(self.state))
 
     @property
     def collector(self) -> Collector:
@@ -197,17 +202,41 @@ class Run:
         return arrays, data
 
     def restore(self, found: Checkpoint) -> None:
-        """Go back to a snapshot."""
-        self.state = checkpoint.restored(self.state, found.arrays, "state")
-        self.iteration = int(self.state.iteration)
-        self._previous = found.data["previous"]
-        self.visits = found.arrays.get("visits")
-        prefix = "episodes."
-        carried = {
-            k.removeprefix(prefix): v for k, v in found.arrays.items() if k.startswith(prefix)
-        }
+        """Go back to a snapshot; one that is not of this run is refused."""
+        state = checkpoint.restored(self.state, found.arrays, "state")
+        iteration, previous = int(state.iteration), found.data.get("previous")
+        if iteration != found.data.get("iteration") or not 0 <= iteration <= self.iterations:
+            raise CheckpointError(f'"{found.path}" holds the state of another iteration')
+        if previous is not None and not (
+            type(previous) is int and 0 <= previous < self.method.paths
+        ):
+            raise CheckpointError(f'"{found.path}": the path picked before is {previous!r}')
+        names = set(checkpoint.named_arrays(self.state, "state"))
+        rest = {name: array for name, array in found.arrays.items() if name not in names}
+        visits = self._checked_visits(rest.pop("visits", None), iteration, found)
+        carried = {name.removeprefix("episodes."): array for name, array in rest.items()}
+        continues = self.method.episodes == "continue" and self.task.native and iteration > 0
+        if len(carried) != len(rest) or bool(carried) != continues:
+            raise CheckpointError(f'"{found.path}" holds arrays of another run: {sorted(rest)}')
         if carried:
-            self.collector.set_state(carried)
+            try:
+                self.collector.set_state(carried)
+            except (KeyError, TypeError, ValueError) as error:
+                raise CheckpointError(f'"{found.path}": {error}') from error
+        self.state, self.iteration, self._previous, self.visits = state, iteration, previous, visits
+
+    def _checked_visits(
+        self, visits: np.ndarray | None, iteration: int, found: Checkpoint
+    ) -> np.ndarray | None:
+        """The counts of cells, there exactly if there are cells and something was counted."""
+        cells = hasattr(self.collector.envs, "cells")
+        wanted = None
+        if cells and iteration:
+            envs: Any = self.collector.envs
+            wanted = (self.method.paths, *envs.layout.walls.shape), np.dtype(np.int64)
+        if (None if visits is None else (visits.shape, visits.dtype)) != wanted:
+            raise CheckpointError(f'"{found.path}" does not hold the visits of this run')
+        return visits if visits is None else visits.copy()  # what is read may not be written to
 
     def digest(self) -> str:
         """A hash of all parameters and all that is known of the paths."""

@@ -5,11 +5,29 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
-import socket
+import re
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 from mppo.errors import CheckpointError, RunLocked, StorageFault
+
+RESERVE = 100 << 20  # bytes that must stay free beside what a run is known to write
+PATIENCE = 1.0  # seconds that the holder of a lock has to put itself down
+
+
+def require_space(path: Path, needed: int) -> None:
+    """Raise unless so many bytes, and some in reserve, are free where this path is or will be."""
+    there = next(p for p in (path.absolute(), *path.absolute().parents) if p.exists())
+    with reported(path):
+        found = os.statvfs(there)
+    free, wanted = found.f_bavail * found.f_frsize, needed + RESERVE
+    if free < wanted:
+        raise StorageFault(
+            f'"{path}" has {free / 1e6:.0f} MB free, and a run needs {wanted / 1e6:.0f} MB (two '
+            f"checkpoints and {RESERVE / 1e6:.0f} MB in reserve); make room, or choose another "
+            "--out"
+        )
 
 
 @contextlib.contextmanager
@@ -58,11 +76,27 @@ def sync_directory(path: Path) -> None:
 class Appender:
     """An append-only file of lines; `offset` is what a checkpoint remembers."""
 
-    def __init__(self, path: Path, offset: int = 0):
+    def __init__(self, path: Path, offset: int | None = 0):
+        """Go on at the offset; None is the end of the last line that is whole."""
         self.path = path
         with reported(path):
             self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
-            self._cut_to(offset)
+            try:
+                self._cut_to(self._end_of_lines() if offset is None else offset)
+            except BaseException:
+                os.close(self._descriptor)
+                raise
+
+    def _end_of_lines(self) -> int:
+        """Where the last newline is: a line written behind a torn one would be lost with it."""
+        end = os.fstat(self._descriptor).st_size
+        while end:
+            start = max(0, end - 4096)
+            found = os.pread(self._descriptor, end - start, start).rfind(b"\n")
+            if found >= 0:
+                return start + found + 1
+            end = start
+        return 0
 
     def _cut_to(self, offset: int) -> None:
         """Forget what lies behind the offset: rows of iterations that are done again."""
@@ -90,7 +124,8 @@ class Appender:
 
     def close(self) -> None:
         """Close the file."""
-        os.close(self._descriptor)
+        with reported(self.path):
+            os.close(self._descriptor)
 
 
 class Lock:
@@ -101,20 +136,40 @@ class Lock:
         with reported(self.path):
             self._descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o644)
         try:
-            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            holder = os.read(self._descriptor, 200).decode(errors="replace").strip()
+            with reported(self.path):
+                self._take(directory)
+        except BaseException:
             os.close(self._descriptor)
+            raise
+
+    def _take(self, directory: Path) -> None:
+        try:
+            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
             raise RunLocked(
-                f'"{directory}" is being written by another process ({holder or "unknown"}); wait '
+                f'"{directory}" is being written by another process ({self._holder()}); wait '
                 "for it to end, or choose another --out"
             ) from error
-        with reported(self.path):
-            os.ftruncate(self._descriptor, 0)
-            os.pwrite(
-                self._descriptor, f"pid {os.getpid()} on {socket.gethostname()}\n".encode(), 0
-            )
+        os.ftruncate(self._descriptor, 0)
+        os.pwrite(self._descriptor, f"pid {os.getpid()} on {os.uname().nodename}\n".encode(), 0)
+
+    def _holder(self) -> str:
+        """Who holds it; a new holder needs a moment, and a dead one may have left its name."""
+        until = time.monotonic() + PATIENCE
+        while time.monotonic() < until:
+            text = os.pread(self._descriptor, 200, 0).decode(errors="replace")
+            named = re.fullmatch(r"pid (\d{1,10}) on (\S+)\n", text)
+            if named and (named[2] != os.uname().nodename or _lives(int(named[1]))):
+                return text.strip()
+            time.sleep(0.01)
+        return "unknown"
 
     def release(self) -> None:
         """Let others write."""
-        os.close(self._descriptor)
+        with contextlib.suppress(OSError):
+            os.ftruncate(self._descriptor, 0)  # the next holder is not to be taken for this one
+            os.close(self._descriptor)
+
+
+def _lives(pid: int) -> bool:
+    return os.path.exists(f"/proc/{pid}") or not os.path.exists("/proc/self")

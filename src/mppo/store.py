@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import os
@@ -12,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from mppo import checkpoint
-from mppo.checkpoint import Checkpoint, read_json
+from mppo.checkpoint import Checkpoint, check_format, hash_of, read_json
 from mppo.errors import BadRequest, CheckpointError
 from mppo.storage import Appender, Lock, reported, write_atomically
 
@@ -53,6 +54,8 @@ class RunDirectory:
         self.path = Path(path)
         self._lock: Lock | None = None
         self._logs: dict[str, Appender] = {}
+        self._events: Appender | None = None
+        self.refused: list[str] = []  # why newer checkpoints were passed over
 
     @property
     def checkpoints(self) -> Path:
@@ -65,9 +68,20 @@ class RunDirectory:
         return (self.path / "final.json").exists()
 
     def description(self) -> dict[str, Any] | None:
-        """What `run.json` says, or None where there is no run."""
+        """What `run.json` says, or None where there is no run; one that was changed is refused."""
         file = self.path / "run.json"
-        return read_json(file, LARGEST_RUN) if file.exists() else None
+        if not file.exists():
+            return None
+        found = read_json(file, LARGEST_RUN)
+        if "format" in found:
+            check_format(file, found, FORMAT)
+        claimed = found.get("sha256")
+        rest = {name: value for name, value in found.items() if name != "sha256"}
+        if claimed is not None and claimed != hash_of(rest):
+            raise CheckpointError(
+                f'"{file}" does not match its hash: it was changed after it was written'
+            )
+        return found
 
     def begin(self, run: dict[str, Any]) -> Checkpoint | None:
         """Start this run here, or take up the same one where it was left.
@@ -83,7 +97,9 @@ class RunDirectory:
         self._lock = Lock(self.path)
         self.refuse_other(run)  # it may have come about while we waited
         if not (self.path / "run.json").exists():
-            self.write("run.json", run)
+            # before any other file: alone they would look foreign
+            self.write("run.json", {**run, "sha256": hash_of(plain(run))})
+        self._events = Appender(self.path / "events.jsonl", None)
         found = self._newest_good()
         offsets = found.data["offsets"] if found is not None else dict.fromkeys(LOGS, 0)
         for name in LOGS:
@@ -94,6 +110,8 @@ class RunDirectory:
 
     def refuse_other(self, run: dict[str, Any]) -> None:
         """Raise unless this run may be written here."""
+        # Listed before it is read: what another process begins meanwhile is no foreign file.
+        listed = self._entries()
         there = self.description()
         if there is not None:
             wanted = json.loads(json.dumps(plain(run)))
@@ -103,28 +121,44 @@ class RunDirectory:
                     f'"{self.path}" holds another run ({_describe(there)}; '
                     f"{', '.join(differs)} differ); choose another --out or remove it"
                 )
-            return
+        elif any(name != "lock" and not name.startswith(".") for name in listed):
+            raise BadRequest(f'"{self.path}" is not an empty directory; choose another --out')
+
+    def _entries(self) -> list[str]:
         if not self.path.exists():
-            return
+            return []
         if not self.path.is_dir():
             raise BadRequest(f'"{self.path}" is not a directory; choose another --out')
-        foreign = [entry.name for entry in self.path.iterdir() if entry.name != "lock"]
-        if any(not name.startswith(".") for name in foreign):
-            raise BadRequest(f'"{self.path}" is not an empty directory; choose another --out')
+        try:
+            return os.listdir(self.path)
+        except OSError as error:
+            raise BadRequest(f'cannot read "{self.path}": {error.strerror}') from error
 
     def _newest_good(self) -> Checkpoint | None:
         """The newest checkpoint that verifies and whose logs are all there."""
         for number in checkpoint.numbers(self.checkpoints):
             try:
-                found = checkpoint.load(self.checkpoints, number)
-                offsets = found.data["offsets"]
-                for name in LOGS:
-                    if (self.path / name).stat().st_size < int(offsets[name]):
-                        raise CheckpointError(f'"{name}" is shorter than checkpoint {number} says')
-                return found
-            except (CheckpointError, KeyError, TypeError, ValueError, OSError) as error:
+                return self._fitting(checkpoint.load(self.checkpoints, number), number)
+            except (CheckpointError, OSError) as error:
+                self.refused.append(str(error))
                 self.event("checkpoint refused", number=number, reason=str(error))
         return None
+
+    def _fitting(self, found: Checkpoint, number: int) -> Checkpoint:
+        """The checkpoint, if it is of its iteration and the logs are those that it remembers."""
+        offsets = found.data.get("offsets")
+        if type(found.data.get("iteration")) is not int or found.data["iteration"] != number:
+            raise CheckpointError(f'"{found.path}" is not of iteration {number}')
+        if not isinstance(offsets, dict) or any(type(offsets.get(n)) is not int for n in LOGS):
+            raise CheckpointError(f'"{found.path}" does not say how far the logs had come')
+        for name in LOGS:
+            offset, file = offsets[name], self.path / name
+            before = file.read_bytes()[:offset] if 0 <= offset <= file.stat().st_size else b""
+            if len(before) != offset or (before and not before.endswith(b"\n")):
+                raise CheckpointError(f'"{file}" does not reach as far as checkpoint {number} says')
+            if name == "metrics.jsonl" and before.count(b"\n") != number:
+                raise CheckpointError(f'"{file}" has not one row for each of {number} iterations')
+        return found
 
     def save(self, number: int, arrays: dict[str, np.ndarray], data: dict[str, Any]) -> None:
         """Write a checkpoint that remembers how far the logs had come."""
@@ -146,20 +180,19 @@ class RunDirectory:
 
     def event(self, what: str, **details: Any) -> None:
         """Note in `events.jsonl` that something happened: the only file with the time of day."""
-        path = self.path / "events.jsonl"
+        assert self._events is not None, "an event of a run that has not begun"
         row = {"time": round(time.time(), 3), "event": what, "pid": os.getpid(), **details}
-        line = json.dumps(plain(row), separators=(",", ":")) + "\n"
-        with reported(path), path.open("a", encoding="utf-8") as file:
-            file.write(line)
+        self._events.append((json.dumps(plain(row), separators=(",", ":")) + "\n").encode())
 
     def close(self) -> None:
         """Close all files and let others write."""
-        for log in self._logs.values():
-            log.close()
-        self._logs = {}
-        if self._lock is not None:
-            self._lock.release()
-            self._lock = None
+        with contextlib.ExitStack() as stack:  # all of them, even if one cannot be closed
+            if self._lock is not None:
+                stack.callback(self._lock.release)
+            for log in (*self._logs.values(), self._events):
+                if log is not None:
+                    stack.callback(log.close)
+            self._logs, self._events, self._lock = {}, None, None
 
 
 def rows(path: str | os.PathLike, name: str) -> list[dict[str, Any]]:
@@ -167,8 +200,14 @@ def rows(path: str | os.PathLike, name: str) -> list[dict[str, Any]]:
     file = Path(path) / name
     if not file.exists():
         return []
-    text = file.read_text(encoding="utf-8")
-    return [json.loads(line) for line in text[: text.rfind("\n") + 1].splitlines()]
+    content = file.read_bytes()
+    found = []
+    for number, line in enumerate(content[: content.rfind(b"\n") + 1].splitlines(), 1):
+        try:
+            found.append(json.loads(line))
+        except (ValueError, RecursionError) as error:
+            raise CheckpointError(f'"{file}", line {number}, is not valid JSON: {error}') from error
+    return found
 
 
 def _describe(run: dict[str, Any]) -> str:

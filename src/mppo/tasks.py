@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, cast
@@ -52,7 +53,7 @@ class Task:
         return max(n for n in range(1, most + 1) if batch_size % n == 0)
 
 
-def task(env: str | MakeEnv, **kwargs) -> Task:
+def task(env: str | MakeEnv, /, **kwargs) -> Task:
     """The task behind a Gymnasium id or a callable that makes an environment."""
     if isinstance(env, str):
         return _registered(env, kwargs)
@@ -62,7 +63,10 @@ def task(env: str | MakeEnv, **kwargs) -> Task:
 
 
 def _registered(env_id: str, kwargs: dict) -> Task:
-    name = env_id if _known(env_id) else _with_namespace(env_id)
+    module, _, registered = env_id.rpartition(":")
+    if module:
+        _import(module, env_id)
+    name = registered if _known(registered) else _with_namespace(registered)
     spec = gymnasium.spec(name)
     one = lambda: gymnasium.make(name, disable_env_checker=True, **kwargs)  # we check ourselves
     with _refusing(name, kwargs):
@@ -78,7 +82,8 @@ def _registered(env_id: str, kwargs: dict) -> Task:
 
     horizon = kwargs.get("horizon") or kwargs.get("max_episode_steps") or spec.max_episode_steps
     paper = {entry.id for entry in envs.TASKS}
-    return Task(name, make, found, horizon, kwargs, native is not None, name in paper)
+    full = f"{module}:{name}" if module else name  # so that it is found again
+    return Task(full, make, found, horizon, kwargs, native is not None, name in paper)
 
 
 @contextlib.contextmanager
@@ -93,6 +98,13 @@ def _refusing(name: str, kwargs: dict) -> Iterator[None]:
         raise BadRequest(
             f'cannot make the environment "{name}"{given}: {type(error).__name__}: {error}'
         ) from error
+
+
+def _import(module: str, env_id: str) -> None:
+    try:
+        importlib.import_module(module)
+    except ImportError as error:
+        raise BadRequest(f'cannot import "{module}" of "{env_id}": {error}') from error
 
 
 def _known(env_id: str) -> bool:

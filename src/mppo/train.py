@@ -16,7 +16,7 @@ from mppo.evaluation import Evaluation
 from mppo.interrupts import Interrupts
 from mppo.methods import Method
 from mppo.run import Row, Run
-from mppo.storage import write_atomically
+from mppo.storage import reported, require_space, write_atomically
 from mppo.store import FORMAT, RunDirectory, rows
 from mppo.tasks import MakeEnv, task
 
@@ -70,6 +70,8 @@ def begin(
     run: Run, directory: RunDirectory, method_name: str, checkpoint_every: int = 0
 ) -> Training:
     """A training in a directory: from the beginning, or from where the same run was left."""
+    if not directory.finished:
+        require_space(directory.path, checkpoint.KEPT * run.state_bytes)
     found = directory.begin(describe(run, method_name))
     if found is not None:
         run.restore(found)
@@ -96,9 +98,9 @@ class Training:
             if interrupts is not None and interrupts.received is not None:
                 break
             row, evaluation, timing = self._step()
-            metrics.append(row)
-            if evaluation is not None:
-                evaluations.append(evaluation)
+            if directory is None:  # else the rows are in files, and memory does not grow
+                metrics.append(row)
+                evaluations += [] if evaluation is None else [evaluation]
             if callback is not None:
                 event = {**row, "timing": timing, "trajectories": run.trajectories}
                 stopped = callback("iteration", event) is False
@@ -181,7 +183,8 @@ class Training:
         if self.directory is None:
             return
         folder = self.directory.path / "fault"
-        folder.mkdir(exist_ok=True)
+        with reported(folder):
+            folder.mkdir(exist_ok=True)
         self.directory.event("fault", iteration=self.run.iteration, message=str(fault))
         if isinstance(fault, LearningFault) and self.run.trajectories is not None:
             content = checkpoint.as_bytes(self.run.trajectories)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import os
+import sys
 
-from mppo.config import from_json
+from mppo.described import described
 from mppo.errors import BadRequest
 from mppo.interrupts import Interrupts
 
@@ -25,7 +27,8 @@ def main(command: str, words: list[str], interrupts: Interrupts) -> int:
     parser.add_argument(
         "--allow-imports",
         action="store_true",
-        help="import components of other packages that the run names (runs their code)",
+        help="import components and environments of other packages that the run names (runs their "
+        "code)",
     )
     parser.add_argument("--quiet", action="store_true", help="print nothing but errors")
     options = parser.parse_args(words)
@@ -36,21 +39,12 @@ def main(command: str, words: list[str], interrupts: Interrupts) -> int:
     from mppo.tasks import task
 
     directory = RunDirectory(options.dir)
-    described = directory.description()
-    if described is None:
+    found = directory.description()
+    if found is None:
         raise BadRequest(f'"{options.dir}" holds no run (there is no run.json)')
-    try:
-        method = from_json(described["method"], options.allow_imports)
-        evaluation = from_json(described["evaluation"])
-        name, env, kwargs = described["method_name"], described["env"], described["env_kwargs"]
-        run = Run(
-            method,
-            task(env, **kwargs),
-            described["steps"],
-            described["seed"],
-            evaluation,
-            options.workers,
-        )
-    except (KeyError, TypeError, AttributeError) as error:
-        raise BadRequest(f'"{options.dir}/run.json" is not complete: {error}') from error
-    return carry_out(run, directory, name, options, interrupts)
+    if options.allow_imports:
+        sys.path.append(os.getcwd())  # as `mppo train` did when it began
+    old = described(found, options.allow_imports)
+    on = task(old.env, **old.env_kwargs)
+    run = Run(old.method, on, old.steps, old.seed, old.evaluation, options.workers)
+    return carry_out(run, directory, old.method_name, options, interrupts)

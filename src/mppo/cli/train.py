@@ -138,6 +138,8 @@ def carry_out(
             print(f"{directory.path} is finished already")
             return 0
         training = begin(run, directory, method_name, options.checkpoint_every)
+        for reason in directory.refused:
+            print(f"mppo: passed over a checkpoint: {reason}", file=sys.stderr)
         with Progress(run, method_name, directory.path, quiet=options.quiet) as progress:
             training.to_the_end(progress, interrupts)
         if directory.finished:

@@ -17,6 +17,7 @@ from gymnasium.vector.utils import batch_space, concatenate, create_empty_array,
 from mppo.errors import EnvironmentFault
 
 from .contract import reset_indices
+from .engine import quieten, warnings_of
 from .generators import seeds_for
 
 
@@ -37,6 +38,9 @@ class CheckedVectorEnv(VectorEnv):
         self._episodes = [0] * self.num_envs
         self._steps = [0] * self.num_envs
         self._actions: list[Any] = [None] * self.num_envs
+        self._bad_numbers = [warnings_of(env) for env in self.envs]
+        if any(self._bad_numbers):
+            quieten()
 
     def reset(
         self,
@@ -84,6 +88,9 @@ class CheckedVectorEnv(VectorEnv):
             if not isinstance(info, dict):
                 self._fault(i, "info", info)
             self._last[i] = self._observation(i, observation)
+            warned = self._bad_numbers[i]
+            if warned is not None and (bad := warned()):
+                self._fault(i, "MuJoCo's warnings", bad)
         return self._stacked(), rewards, terminated, truncated, {}
 
     def _stacked(self) -> Any:

@@ -2,9 +2,32 @@
 
 import importlib
 import logging
+from collections.abc import Callable
 from typing import Any
 
 mujoco: Any = importlib.import_module("mujoco")
+
+
+BAD_NUMBERS: dict[str, int] = {
+    name: int(getattr(mujoco.mjtWarning, f"mjWARN_{name}"))
+    for name in ("BADQPOS", "BADQVEL", "BADQACC", "BADCTRL")
+}
+"""The warnings after which MuJoCo resets the state by itself, by their place in the counters."""
+
+
+def warnings_of(env: Any) -> Callable[[], dict[str, int]] | None:
+    """How to ask a Gymnasium environment for such warnings since its reset; None if not MuJoCo."""
+    base = env.unwrapped
+    if not isinstance(getattr(base, "data", None), mujoco.MjData):
+        return None
+
+    def warned() -> dict[str, int]:
+        counts = base.data.warning.number.tolist()
+        if not any(counts):
+            return {}
+        return {name: counts[index] for name, index in BAD_NUMBERS.items() if counts[index]}
+
+    return warned
 
 
 def quieten() -> None:

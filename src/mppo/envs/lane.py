@@ -12,14 +12,10 @@ from typing import Any
 import numpy as np
 
 from .contract import State, checked_state
-from .engine import mujoco
+from .engine import BAD_NUMBERS, mujoco
 from .generators import fresh_generator, generator_words, set_generator_words
 
 _INTEGRATION = mujoco.mjtState.mjSTATE_INTEGRATION
-_WARNINGS = {
-    name: int(getattr(mujoco.mjtWarning, f"mjWARN_{name}"))
-    for name in ("BADQPOS", "BADQVEL", "BADQACC", "BADCTRL")
-}
 _mj_step, _mj_forward, _mj_reset = mujoco.mj_step, mujoco.mj_forward, mujoco.mj_resetData
 _sum, _maximum, _minimum = np.add.reduce, np.maximum, np.minimum
 _mj_forces = mujoco.mj_rnePostConstraint
@@ -56,6 +52,7 @@ class Lane:
         self._x, self._healthy, self._terminates = 0.0, True, False
         self._needs_forces = False  # contact forces cost time and nothing else reads them
         self._warned = np.zeros(int(mujoco.mjtWarning.mjNWARNING), dtype=np.int64)
+        self.warned: Callable[[], list[int]] = self.data.warning.number.tolist  # since the reset
         self._pay: Callable[[float, np.ndarray], float] = self._dense_reward
 
     def reset(self) -> None:
@@ -98,7 +95,12 @@ class Lane:
     def warnings(self) -> dict[str, int]:
         """How often MuJoCo met a bad number since this lane was made; resets do not clear it."""
         counts = self._warned + self.data.warning.number
-        return {name: int(counts[index]) for name, index in _WARNINGS.items()}
+        return {name: int(counts[index]) for name, index in BAD_NUMBERS.items()}
+
+    def bad_numbers(self) -> dict[str, int]:
+        """What MuJoCo called bad since the last reset; `warned` is the cheap first look."""
+        counts = self.warned()
+        return {name: counts[index] for name, index in BAD_NUMBERS.items() if counts[index]}
 
     def get_state(self) -> State:
         """All that the future depends on, as arrays."""

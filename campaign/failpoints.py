@@ -1,0 +1,175 @@
+"""Crashes and failed writes at every call that a run makes to the disk, one after the other.
+
+`Calls` stands in for `os` where mppo writes files. It counts, and at one call it lets the process
+die, or the call fail. A death inside this process is played by an exception that nothing catches
+and after which no call has an effect; for the calls of one save real processes really die, too.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import io
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from campaign.ledger import Row
+from campaign.small import Small, differences, outcome, surroundings, unreadable
+from mppo import checkpoint, storage
+from mppo.cli import main
+
+WATCHED = ("open", "write", "pwrite", "ftruncate", "fsync", "close", "replace", "unlink", "mkdir")
+OF_A_SAVE = ("write", "fsync", "replace")
+ERRORS = ("ENOSPC", "EDQUOT", "EIO", "EACCES", "EROFS")
+WAYS = ("crash", "short", *ERRORS)  # short: half of a write, then no space
+RUN = Small("mp-trpo", "mppo/Maze-v0", "continue", iterations=3)
+SAVES_BEFORE = 1  # real deaths happen within the save after these
+
+
+class Death(BaseException):
+    """Nothing that this process does afterwards has an effect."""
+
+
+class Calls:
+    """A stand-in for the module `os`: the call of that number goes wrong in that way."""
+
+    def __init__(self, root: Path, at: int | None = None, way: str = ""):
+        self.root, self.at, self.way = str(root), at, way
+        self.made: list[str] = []
+        self.dead = False
+        self.files: dict[int, str] = {}
+
+    def __getattr__(self, name: str) -> Any:
+        real = getattr(os, name)
+        return partial(self.call, name, real) if name in WATCHED else real
+
+    def call(self, name: str, real: Any, target: Any, *rest: Any, **options: Any) -> Any:
+        """Do what the call asks for, unless it is the one that goes wrong."""
+        file = self.files.get(target, "") if isinstance(target, int) else str(target)
+        lock_is_let_go = Path(file).name == "lock" and name in ("ftruncate", "close")
+        if not file.startswith(self.root) or (lock_is_let_go and not self.dead):
+            return real(target, *rest, **options)
+        if self.dead:
+            if name == "close":
+                return real(target)
+            if name == "ftruncate":
+                return None
+            raise Death
+        self.made.append(name)
+        if len(self.made) - 1 == self.at:
+            self._go_wrong(name, real, target, rest)
+        answer = real(target, *rest, **options)
+        if name == "open":
+            self.files[answer] = file
+        return answer
+
+    def _go_wrong(self, name: str, real: Any, target: Any, rest: tuple) -> None:
+        if self.way == "exit":
+            os._exit(137)
+        if self.way == "crash":
+            self.dead = True
+            raise Death
+        if self.way == "short" and name == "write":
+            real(target, bytes(rest[0])[: len(rest[0]) // 2])
+        if name == "close":
+            real(target)  # the descriptor is gone, whatever close says
+        number = errno.ENOSPC if self.way == "short" else getattr(errno, self.way)
+        raise OSError(number, os.strerror(number), str(target))
+
+
+@contextlib.contextmanager
+def watched(calls: Calls) -> Iterator[None]:
+    """Let mppo write through these calls."""
+    unlink, mkdir = Path.unlink, Path.mkdir
+
+    def unlinked(path: Path, missing_ok: bool = False) -> None:
+        calls.call("unlink", lambda target: unlink(path, missing_ok), str(path))
+
+    def made(path: Path, *arguments: Any, **options: Any) -> None:
+        if not path.exists():
+            calls.call("mkdir", lambda target: mkdir(path, *arguments, **options), str(path))
+
+    storage.os, Path.unlink, Path.mkdir = calls, unlinked, made  # type: ignore
+    try:
+        yield
+    finally:
+        storage.os, Path.unlink, Path.mkdir = os, unlink, mkdir  # type: ignore
+
+
+def trained(out: Path, at: int | None = None, way: str = "") -> tuple[int | None, str, Calls]:
+    """Train with one call gone wrong: exit code (None: died), message, and the calls made."""
+    calls, said = Calls(out, at, way), io.StringIO()
+    try:
+        with contextlib.redirect_stderr(said), watched(calls):
+            code = main(RUN.words(out))
+    except Death:
+        code = None
+    return code, said.getvalue().replace(str(out), "DIR"), calls
+
+
+class Prepared:
+    """The calls of a run that nothing disturbs, and its outcome."""
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+        code, said, calls = trained(folder / "reference")
+        if code != 0:
+            raise RuntimeError(f"the reference failed: {said}")
+        self.calls, self.outcome = calls.made, outcome(folder / "reference")
+
+    def cases(self) -> list[str]:
+        """Every call of the run in every way: "12 ENOSPC"; and real deaths: "12 exit"."""
+        found = [
+            f"{k} {way}"
+            for k, name in enumerate(self.calls)
+            for way in WAYS
+            if way != "short" or name == "write"
+        ]
+        return found + [f"{k} exit" for k in self.one_save()]
+
+    def one_save(self) -> list[int]:
+        """The calls of one whole save: from the fsync of the logs to what follows the renames."""
+        renames = [k for k, name in enumerate(self.calls) if name == "replace"][1:]  # not run.json
+        start = renames[2 * SAVES_BEFORE - 1] + 1
+        stop = renames[2 * SAVES_BEFORE + 1] + 3
+        return [k for k in range(start, stop) if self.calls[k] in OF_A_SAVE]
+
+    def run(self, case: str) -> Row:
+        """Let one call go wrong, look at what is left, and go on to the end."""
+        number, way = case.split()
+        out = self.folder / f"case-{number}-{way}"
+        if way == "exit":
+            words = [sys.executable, "-m", "campaign.failpoints", number, str(out)]
+            answer = subprocess.run(words, env=surroundings(), capture_output=True, check=False)
+            code, said = answer.returncode, ""
+            told = code == 137
+        else:
+            code, said, _ = trained(out, int(number), way)
+            named = "ENOSPC" if way == "short" else way
+            told = (
+                code is None
+                if way == "crash"
+                else (code in (2, 74) and os.strerror(getattr(errno, named)) in said)
+            )
+        found = unreadable(out) if out.exists() else []
+        kept = checkpoint.numbers(out / "checkpoints")
+        again = main(RUN.words(out))
+        different = differences(out, self.outcome) if again == 0 else [f"resuming exits {again}"]
+        shutil.rmtree(out)
+        row: Row = {"call": self.calls[int(number)], "way": way, "kept": len(kept)}
+        if not told:
+            row["silent"] = code
+        if found or different:
+            row |= {"unreadable": found, "different": different}
+        row["ok"] = told and not found and not different
+        return row
+
+
+if __name__ == "__main__":
+    trained(Path(sys.argv[2]), int(sys.argv[1]), "exit")

@@ -1,0 +1,71 @@
+"""What `run.json` says, checked field by field before anything is made of it."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from mppo.config import from_json
+from mppo.errors import BadRequest
+from mppo.evaluation import Evaluation
+from mppo.methods import Method
+
+_IMPORTERS = ("GymV21Environment", "GymV26Environment")
+"""Environments of Gymnasium that import whatever their arguments name."""
+
+
+class Described(NamedTuple):
+    """All that is needed to run it again."""
+
+    method_name: str
+    method: Method
+    env: str
+    env_kwargs: dict[str, Any]
+    steps: int
+    seed: int
+    evaluation: Evaluation
+
+
+def described(found: dict[str, Any], allow_imports: bool = False) -> Described:
+    """The run that a file describes; what is not as it should be raises BadRequest.
+
+    Components and environments of other packages (`module:Class`, `module:id`) would have to be
+    imported, which runs their code: that is done only where the caller allows it.
+    """
+    kinds = {
+        "format": int,
+        "sha256": str,  # verified where the file is read
+        "method_name": str,
+        "method": dict,
+        "env": str,
+        "env_kwargs": dict,
+        "steps": int,
+        "seed": int,
+        "evaluation": dict,
+    }
+    for name, kind in kinds.items():
+        if type(found.get(name)) is not kind:
+            raise BadRequest(f'run.json has no valid "{name}"')
+    env = found["env"]
+    if not allow_imports and (":" in env or env.startswith(_IMPORTERS)):
+        raise BadRequest(
+            f'the environment "{env}" would import code of another package, which is not done just '
+            "because a file names it; pass --allow-imports (allow_imports=True) if you trust it"
+        )
+    try:
+        method = from_json(found["method"], allow_imports)
+        evaluation = from_json(found["evaluation"])
+    except RecursionError:
+        raise BadRequest("run.json is nested too deeply") from None
+    if not isinstance(method, Method) or not isinstance(evaluation, Evaluation):
+        raise BadRequest('run.json has no valid "method" or "evaluation"')
+    if not (0 < found["steps"] < 1 << 63 and 0 <= found["seed"] < 1 << 63):
+        raise BadRequest(f"run.json has steps {found['steps']} and seed {found['seed']}")
+    return Described(
+        found["method_name"],
+        method,
+        env,
+        found["env_kwargs"],
+        found["steps"],
+        found["seed"],
+        evaluation,
+    )

@@ -1,0 +1,138 @@
+"""Short forms of the campaign: each part through its own functions, on a handful of cases."""
+
+import json
+import signal
+
+from campaign import failpoints, faults, opening, overhead, races, report, same_seed, soak, stops
+from campaign.ledger import Ledger
+from campaign.mutate import KINDS
+from campaign.small import Small, outcome, state_of, unreadable
+from mppo.store import rows
+
+RUN = Small("mp-trpo", "mppo/Maze-v0", iterations=40)
+
+
+def test_stopped_in_three_ways_and_then_the_same_bits(tmp_path):
+    """kill -9, SIGTERM and SIGINT one after the other; the reference is made by Python."""
+    same_seed.by_python(RUN, tmp_path / "whole")
+    out, reference = tmp_path / "parts", outcome(tmp_path / "whole")
+    for n, (number, code) in enumerate(
+        ((signal.SIGKILL, -9), (signal.SIGTERM, 143), (signal.SIGINT, 130)), 1
+    ):
+        due = lambda seconds, n=n: len(rows(out, "metrics.jsonl")) >= 4 * n or seconds > 100
+        found, took = stops.stopped_when(RUN, out, due, number)
+        assert found == code
+        assert took < stops.LONGEST_STOP
+        assert state_of(out) == "mid-run"
+        assert unreadable(out) == []
+    assert stops.taken_up(RUN, out, True, reference) == []
+    assert same_seed.hash_of(out) == same_seed.hash_of(tmp_path / "whole")
+
+
+def test_moments_are_spread_over_the_run_and_always_the_same():
+    moments = [stops.moment(case) for case in stops.kill_cases(50)]
+    assert len(set(moments)) == 200
+    assert [sum(n / 4 <= m < (n + 1) / 4 for m in moments) > 30 for n in range(4)] == [True] * 4
+    assert stops.moment("trpo 0") == stops.moment("trpo 0") != stops.moment("trpo 0", 1)
+
+
+def test_calls_that_go_wrong(tmp_path, capsys):
+    """Every 47th of some 700 cases: all ways, all parts of a run."""
+    prepared = failpoints.Prepared(tmp_path)
+    cases = [case for case in prepared.cases() if not case.endswith("exit")]
+    assert len(cases) > 600
+    assert len(prepared.one_save()) >= 11
+    for case in cases[::47]:
+        row = prepared.run(case)
+        assert row["ok"], (case, row)
+    capsys.readouterr()
+
+
+def test_damaged_files():
+    """Each is refused in words, but for those whose content stays valid."""
+    found = opening.open_all(range(250))
+    assert found["wrong"] == []
+    counts = found["counts"]
+    assert counts["refused"] + counts["loaded"] == 250
+    assert 0 < counts["loaded"] < 30
+    assert sum(counts.get(f"refused: {kind}", 0) > 0 for kind in KINDS) >= len(KINDS) - 1
+
+
+def test_the_guard_hears_what_it_must(tmp_path, monkeypatch):
+    heard = []
+    guard = opening.Guard(tmp_path)
+    monkeypatch.setattr(guard, "_stop", lambda event, arguments: heard.append(event))
+    guard.armed = True
+    try:
+        (tmp_path / "inside").write_text("may be written")
+        exec(compile("1", "<foreign>", "exec"))  # noqa: S102  (to be heard)
+        (tmp_path.parent / "outside").write_text("must be heard")
+    finally:
+        guard.armed = False
+    assert heard == ["compile", "exec", "open"]
+
+
+def test_environment_faults(tmp_path):
+    """All kinds, in the second batch of a run with one path."""
+    for kind in faults.KINDS:
+        row = faults.meet(f"1 {faults.BATCH + 7} {kind}", tmp_path)
+        assert row["ok"], (kind, row)
+    assert len(faults.cases()) == 52
+
+
+def test_races(tmp_path):
+    race = races.Race(tmp_path, racers=2)
+    try:
+        assert [race.round(str(n)) for n in range(3)] == [{"ok": True}] * 3
+    finally:
+        race.close()
+
+
+def test_soak(tmp_path):
+    """A second of it: nothing is compiled after the second iteration, no file stays open."""
+    watch = soak.Watch(minutes=0.02)
+    soak.train_watched(watch, tmp_path / "run")
+    found = watch.found()
+    assert found["iterations"] > 3
+    assert found["compilations after iteration 2"] == 0
+    assert found["files"][0] == found["files"][1]
+
+
+def test_overhead(tmp_path):
+    for variant in overhead.VARIANTS:
+        assert overhead.rate(variant, str(tmp_path), batch=400, iterations=1) > 0
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_ledger_goes_on_where_it_was_left(tmp_path):
+    first = Ledger("part", folder=tmp_path)
+    first.add("a", {"ok": True})
+    first.add("b", {"ok": False})
+    with first.path.open("ab") as file:
+        file.write(b'{"case":"torn"')
+    second = Ledger("part", folder=tmp_path)
+    assert list(second.rows) == ["a", "b"]
+    second.add("c", {"ok": True})
+    assert list(Ledger("part", folder=tmp_path).rows) == ["a", "b", "c"]
+    assert len(first.path.read_text().splitlines()) == 4
+    assert Ledger("part", fresh=True, folder=tmp_path).rows == {}
+
+
+def test_the_report_says_what_the_rows_say(tmp_path):
+    row = {"env": "Hopper-v5", "state": "mid-run", "unreadable": [], "different": [], "ok": True}
+    kills = Ledger("kills", folder=tmp_path)
+    for n in range(200):
+        kills.add(f"trpo {n}", row)
+    races_ = Ledger("races", folder=tmp_path)
+    races_.add("0", {"ok": True})
+    races_.add("1", {"ok": False, "codes": [73, 143, 143]})
+    page = tmp_path / "page.md"
+    assert report.write(page, tmp_path) == "page.md: 1 of 9 held"
+    text = page.read_text()
+    assert "200 of 200 bit-identical; 0 unreadable. Hit: 200 mid-run | held |" in text
+    assert "1 of 2 rounds: 1 winner, 7 exit 73 with the winner named | **broken** |" in text
+    assert text.count("not run yet") == 7
+    assert "races, 1: `{'codes': [73, 143, 143]" in text
+    kills.add("trpo 0", {**row, "ok": False, "different": ["metrics.jsonl"]})
+    assert report.write(page, tmp_path) == "page.md: 0 of 9 held"
+    assert json.loads(kills.path.read_text().splitlines()[-1])["different"] == ["metrics.jsonl"]

@@ -77,11 +77,11 @@ def _list(options: argparse.Namespace) -> int:
     if options.json:
         print(json.dumps({"jobs": cores, "artefacts": rows, "all": total}, indent=2))
         return 0
-    print(f"{'id':<18}{'runs':>5}{'steps':>9}{'time':>10}  title")
+    print(f"{'id':<18}{'runs':>5}{'steps':>9}{'time':>9}  title")
     for found in (*rows, total):
         steps = f"{found['steps'] / 1e6:,.0f}M" if found["steps"] else "-"
         time = "-" if not found["seconds"] else duration(found["seconds"])
-        print(f"{found['id']:<18}{found['runs'] or '-':>5}{steps:>9}{time:>10}  {found['title']}")
+        print(f"{found['id']:<18}{found['runs'] or '-':>5}{steps:>9}{time:>9}  {found['title']}")
     if measured is None:
         print("\nno time: this machine is not measured yet (leave out --no-calibrate)")
     else:
@@ -198,12 +198,13 @@ def _table_options(parser: argparse.ArgumentParser) -> None:
 
 def _table(options: argparse.Namespace) -> int:
     from mppo.paper.artefacts import ARTEFACTS, artefact_named
-    from mppo.paper.tables import table
 
     tables = [name for name, artefact in ARTEFACTS.items() if artefact.kind == "table"]
     chosen = artefact_named(options.id, tables).id
     ending = Path(options.out).suffix.removeprefix(".") if options.out else ""
     form = options.format or (ending if ending in ("md", "csv", "html") else "md")
+    from mppo.paper.tables import table
+
     text = table(chosen, _existing(options.dir), form)
     if options.out is None:
         sys.stdout.write(text)
@@ -232,9 +233,10 @@ def _figure(options: argparse.Namespace) -> int:
         raise BadRequest(f'cannot write "{out}": its directory does not exist')
     if importlib.util.find_spec("matplotlib") is None:
         raise BadRequest('figures are drawn with matplotlib: pip install "mppo[report]"')
+    root = _existing(options.dir)
     from mppo.paper.figures import figure
 
-    for path in figure(chosen, _existing(options.dir), out):
+    for path in figure(chosen, root, out):
         print(path)
     return 0
 

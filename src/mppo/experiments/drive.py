@@ -68,7 +68,11 @@ class Driver:
         told: Callable[[str, RunSpec], None] = lambda what, run: None,
     ) -> dict[str, Failure]:
         """Carry out all that is not done; failures by run id. `tick` is called now and then."""
-        self.waiting.extend(run for run in specs if not self.grid.finished(run))
+        for run in specs:
+            if self.grid.finished(run):
+                self.grid.refuse_other(run)
+            else:
+                self.waiting.append(run)
         try:
             while self.waiting or self.running or self.elsewhere:
                 self._start()

@@ -22,6 +22,7 @@ from mppo.checkpoint import read_json
 from mppo.errors import BadRequest, CheckpointError, StorageFault
 from mppo.experiments.spec import NAME_LENGTH, RunSpec
 from mppo.storage import locked, write_atomically
+from mppo.store import LARGEST_RUN
 
 LARGEST_REQUEST = 1 << 26  # bytes
 _RUN_ID = re.compile(rf"[0-9a-f]{{{NAME_LENGTH}}}")
@@ -75,6 +76,16 @@ class Grid:
     def finished(self, run: RunSpec | Entry) -> bool:
         """Whether a run came to its end."""
         return (self.directory(run) / "final.json").exists()
+
+    def refuse_other(self, run: RunSpec) -> None:
+        """Raise if a finished run was made with other settings than this version would use."""
+        there = read_json(self.directory(run) / "run.json", LARGEST_RUN)
+        changed = _contradictions(json.loads(json.dumps(run.as_json())), there)
+        if changed:
+            raise BadRequest(
+                f'"{self.directory(run)}" holds {run.label} with other settings, from another '
+                f"version: {changed[0]}; choose another --out, or remove it to run it again"
+            )
 
     def state(self, run: RunSpec | Entry) -> State:
         """How a run stands, by its files alone."""
@@ -150,6 +161,18 @@ class Grid:
     def entries(self) -> list[Entry]:
         """All runs that were asked for, each once."""
         return distinct(run for request in self.requests() for run in request.runs)
+
+
+def _contradictions(wanted: Any, found: Any, name: str = "") -> list[str]:
+    """Fields that differ; one that the older version did not have yet is at its default."""
+    if not isinstance(wanted, dict) or not isinstance(found, dict):
+        return [] if wanted == found else [f"{name} was {found}, now {wanted}"]
+    return [
+        line
+        for key, value in wanted.items()
+        if key in found
+        for line in _contradictions(value, found[key], f"{name}.{key}".removeprefix("."))
+    ]
 
 
 def _entry(run_id: str, data: dict[str, Any]) -> Entry:

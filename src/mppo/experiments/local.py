@@ -37,6 +37,7 @@ class LocalWorkers:
     """
 
     jobs: int = 0
+    program: tuple[str, ...] = ("-m", "mppo")
     children: dict[str, Child] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -54,7 +55,7 @@ class LocalWorkers:
         core = next((core for core in self._cores if core not in taken), None)
         errors = tempfile.TemporaryFile()  # noqa: SIM115  (read and closed when the run ends)
         process = subprocess.Popen(
-            launch.command(core, words),
+            launch.command(core, [*self.program, *words]),
             env={**os.environ, **ONE_THREAD},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,

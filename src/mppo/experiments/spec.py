@@ -7,7 +7,7 @@ import hashlib
 import json
 import typing
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 from mppo import config
@@ -61,8 +61,13 @@ class RunSpec:
 
     @cached_property
     def run_id(self) -> str:
-        """The run's name: a hash of what it computes; no path, no host, no order."""
-        text = json.dumps(self.as_json(), sort_keys=True, separators=(",", ":"), allow_nan=False)
+        """The run's name: a hash of what it computes; no path, no host, no order.
+
+        Fields at their defaults are left out, so that a new option does not rename old runs. That
+        a finished run was made with the defaults of today is checked against its `run.json`.
+        """
+        data = {**self.as_json(), "method": _beyond_defaults(self.method)}
+        text = json.dumps(data, sort_keys=True, separators=(",", ":"), allow_nan=False)
         return hashlib.sha256(text.encode()).hexdigest()[:NAME_LENGTH]
 
     def as_json(self) -> dict[str, Any]:
@@ -142,9 +147,23 @@ def differences(base: Any, changed: Any, prefix: str = "") -> dict[str, Any]:
     return found
 
 
+def _beyond_defaults(component: Any) -> dict[str, Any]:
+    """The kind of a component and the fields that are not as they are by default."""
+    found: dict[str, Any] = {"kind": config.kind_of(component)}
+    for field in dataclasses.fields(component):
+        value = getattr(component, field.name)
+        if value != field.default:
+            plain = not dataclasses.is_dataclass(value)
+            found[field.name] = config.to_json(value) if plain else _beyond_defaults(value)
+    return found
+
+
+_hints = lru_cache(typing.get_type_hints)
+
+
 def _settled(component: Any) -> Any:
     """Whole numbers in fields of real numbers become real: 0 and 0.0 are one setting."""
-    hints, changes = typing.get_type_hints(type(component)), {}
+    hints, changes = _hints(type(component)), {}
     for field in dataclasses.fields(component):
         value = getattr(component, field.name)
         if dataclasses.is_dataclass(value):

@@ -170,6 +170,9 @@ def artefact_named(name: str, among: Iterable[str] = ARTEFACTS) -> Artefact:
     known = list(among)
     if name in known:
         return ARTEFACTS[name]
+    if name in ARTEFACTS:
+        kind = ARTEFACTS[name].kind
+        raise BadRequest(f'"{name}" is a {kind}: mppo paper {kind} {name} ...')
     hint = did_you_mean(name, known) or f"; there are {', '.join(known)}"
     raise BadRequest(f'unknown table or figure "{name}"{hint}')
 

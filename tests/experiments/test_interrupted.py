@@ -77,3 +77,16 @@ def test_status_and_a_compact_copy_that_is_left_alone(grid, tmp_path, capsys, mo
     assert main(["sweep", str(EXAMPLE), "--out", "copy"]) == 0
     assert before == {file: file.read_bytes() for file in copy.rglob("*") if file.is_file()}
     assert os.listdir(tmp_path) == ["copy"]
+
+
+def test_ray_gives_the_same_bytes(grid, tmp_path):
+    """One of the runs again, as a task of a Ray cluster on this machine."""
+    pytest.importorskip("ray")
+    text = EXAMPLE.read_text().replace("seeds = 2", "seeds = [1]").replace("[0.1, 0.5]", "[0.1]")
+    (tmp_path / "one.toml").write_text(text)
+    words = ["sweep", str(tmp_path / "one.toml"), "--engine", "ray", "--jobs", "1"]
+    words = [sys.executable, "-m", "mppo", *words, "--out", str(tmp_path / "ray")]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    (run,) = read(tmp_path / "one.toml", lambda env, arguments: env).runs
+    assert outcome(Grid(tmp_path / "ray").directory(run)) == outcome(grid.directory(run))

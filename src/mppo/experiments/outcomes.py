@@ -69,5 +69,5 @@ def explained(code: int, output: str) -> str:
     if ours:
         return ours[-1].removeprefix("mppo: ")
     if code == 0:
-        return "ended without a result"
+        return output or "ended without a result"
     return _FATAL.get(code) or _STOPPED.get(code) or f"exit code {code}"

@@ -3,8 +3,8 @@
     python benchmarks/engines.py --repetitions 3
 
 The same runs each time, compiled beforehand; every repetition takes all engines in turn, and the
-ratios are of neighbours in time. Targets: at least 1.9 for two jobs, at least 0.9 for Ray. Needs two
-free cores and nothing else under way.
+ratios are of neighbours in time. Targets: at least 1.9 for two jobs, at least 0.9 for Ray. It needs
+two free cores and nothing else under way.
 """
 
 import argparse

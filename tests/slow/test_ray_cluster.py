@@ -84,7 +84,8 @@ def test_every_run_finishes_once_with_the_bytes_of_the_local_engine(tmp_path, cl
     assert not driver.failures
     assert chaos.done == ["worker", "node", "another worker"]
     assert told.count("finished") == len(SPECS)
-    assert sum("lost by Ray" in what for what in told) >= 3
+    lost = [what for what in told if "lost by Ray" in what]
+    assert len(lost) >= 2, told  # a worker whose run was just over is no loss
     for run in SPECS:
         events = rows(grid.directory(run), "events.jsonl")
         assert [row["event"] for row in events].count("finished") == 1

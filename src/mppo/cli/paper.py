@@ -145,7 +145,8 @@ def _run(options: argparse.Namespace) -> int:
     runs = runs_of(wanted)
     grid, on = Grid(usable(options.out)), workers(options)
     for name, specs in wanted.items():
-        grid.remember(name, specs)
+        if specs:
+            grid.remember(name, specs)
     code = carry_out(grid, runs, on) if runs else 0
     memory = [artefact.id for artefact in artefacts if artefact.measured == "memory"]
     if memory:
@@ -180,7 +181,10 @@ def _print_status(found: dict[str, Any]) -> None:
     print(f"{len(found['runs'])} runs: {states or 'none'}")
     print(f"{found['steps_done']:,} of {found['steps']:,} steps")
     for request in found["requests"]:
-        print(f"  {request['label']:<24} {request['done']} of {request['runs']} runs done")
+        how = f"{request['done']} of {request['runs']} runs done"
+        if not request["runs"]:
+            how = "measured" if found["memory"] else "not measured"
+        print(f"  {request['label']:<24} {how}")
     for run in found["runs"]:
         if run["state"] == "running":
             print(f"running: {run['label']}, {run['steps_done']:,} of {run['steps']:,} steps")

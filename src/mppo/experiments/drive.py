@@ -68,12 +68,12 @@ class Driver:
         told: Callable[[str, RunSpec], None] = lambda what, run: None,
     ) -> dict[str, Failure]:
         """Carry out all that is not done; failures by run id. `tick` is called now and then."""
-        for run in specs:
-            if self.grid.finished(run):
-                self.grid.refuse_other(run)
-            else:
-                self.waiting.append(run)
         try:
+            for run in specs:
+                if self.grid.finished(run):
+                    self.grid.refuse_other(run)
+                else:
+                    self.waiting.append(run)
             while self.waiting or self.running or self.elsewhere:
                 self._start()
                 for ended in self.workers.ended():

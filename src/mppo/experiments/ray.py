@@ -10,6 +10,7 @@ import importlib.util
 import os
 import subprocess
 import tempfile
+import time
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -58,14 +59,14 @@ class RayWorkers:
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # or Ray warns about GPUs
         import ray
+        import ray.exceptions
 
-        self.ray = ray
+        self.ray: Any = ray
         self._begun = not ray.is_initialized()
         if self._begun:
             self._connect()
         # max_calls: a fresh worker for each run; retries are the driver's business
-        options = {"num_cpus": 1, "max_retries": 0, "max_calls": 1}
-        self.carry_out = ray.remote(**options)(carry_out)
+        self.carry_out = self.ray.remote(num_cpus=1, max_retries=0, max_calls=1)(carry_out)
 
     def _connect(self) -> None:
         quiet = {"log_to_driver": False, "logging_level": "error"}
@@ -95,6 +96,7 @@ class RayWorkers:
     def ended(self) -> list[Ended]:
         """Tasks that are over, or lost with their worker or node."""
         if not self.tasks:
+            time.sleep(PAUSE)  # other drivers may have runs under way
             return []
         over, _ = self.ray.wait(list(self.tasks), num_returns=1, timeout=PAUSE)
         return [self._settled(task) for task in over]
@@ -110,7 +112,7 @@ class RayWorkers:
         return Ended(run, code, output or (NOT_SHARED if code == 0 else ""))
 
     def stop(self) -> None:
-        """End what is left; each run's process is asked to save by the death of its worker."""
+        """End what is left: a run loses at most what it did since its last checkpoint."""
         for task in self.tasks:
             self.ray.cancel(task, force=True)
         self.tasks.clear()

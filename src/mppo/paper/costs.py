@@ -12,12 +12,13 @@ from typing import Any
 
 from mppo.experiments.spec import RunSpec
 from mppo.paper.artefacts import MAZE, TASKS
+from mppo.ppo import Ppo
 from mppo.threads import ONE_THREAD
 
 SIMULATED = 2_000  # steps of every task
 ITERATIONS = 4  # of every kind of method; the first one compiles
-KINDS = ("trpo", "ppo", "curiosity-trpo", "div-trpo")
-"""Methods whose updates cost differently; the number of paths hardly matters."""
+KINDS = ("trpo", "ppo")
+"""Methods whose updates cost differently; paths and bonuses hardly matter."""
 Calibration = dict[str, dict[str, float]]
 """Seconds for a simulated step by task, and for an update by kind of method."""
 
@@ -31,7 +32,7 @@ def cost(run: RunSpec, measured: Calibration) -> float:
     beside = evaluation.episodes + evaluation.deterministic_episodes
     evaluated = beside * horizon / evaluation.every if evaluation.every else 0.0
     updates = run.steps / run.batch_size
-    kind = "ppo" if "ppo" in run.name else next((k for k in KINDS if k == run.name), "trpo")
+    kind = "ppo" if isinstance(run.method.optimiser, Ppo) else "trpo"
     return (
         run.steps * measured["step"][run.env] * (1 + evaluated) + updates * measured["update"][kind]
     )
@@ -43,7 +44,7 @@ def calibration(measure: bool, say: Callable[[str], None]) -> Calibration | None
     known = _read(file)
     if known is not None or not measure:
         return known
-    say("measuring this machine (about half a minute, once) ...")
+    say("measuring this machine (half a minute, once; best when nothing else is under way) ...")
     answer = subprocess.run(
         [sys.executable, "-m", "mppo.paper.costs"],
         env={**os.environ, **ONE_THREAD},

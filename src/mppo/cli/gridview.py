@@ -46,6 +46,7 @@ class GridProgress:
         self.before = sum(self._steps(run) for run in runs)
         self.started, self.shown = time.monotonic(), 0.0
         self.news: list[str] = []
+        self.fresh = False
 
     @property
     def live_wanted(self) -> bool:
@@ -69,13 +70,14 @@ class GridProgress:
         if what.startswith("finished"):
             self.done.add(run.run_id)
         self.news.append(f"{run.label}: {what}")
+        self.fresh = True
 
     def tick(self, driver: Driver) -> None:
         """Show how it stands, when that is due."""
         now = time.monotonic()
         if self.live is not None:
-            if self.news or now - self.shown > REFRESH:
-                self.shown = now
+            if self.fresh or now - self.shown > REFRESH:
+                self.shown, self.fresh = now, False
                 self.news = self.news[-SHOWN_NEWS:]
                 self.live.update(self._view(driver), refresh=True)
             return
@@ -97,11 +99,14 @@ class GridProgress:
         if driver.elsewhere:
             parts.append(f"{len(driver.elsewhere)} with another driver")
         parts.append(f"{len(driver.failures)} failed")
-        behind = sum(self._steps(run) for run in self.runs)
-        rate = (behind - self.before) / max(time.monotonic() - self.started, 1e-9)
-        if rate > 0 and behind < self.total:
+        behind = {run.run_id: self._steps(run) for run in self.runs}
+        rate = (sum(behind.values()) - self.before) / max(time.monotonic() - self.started, 1e-9)
+        left = sum(
+            run.steps - behind[run.run_id] for run in self.runs if run.run_id not in driver.failures
+        )
+        if rate > 0 and left > 0:
             parts.append(f"{rate:,.0f} steps/s")
-            parts.append(f"about {duration((self.total - behind) / rate)} left")
+            parts.append(f"about {duration(left / rate)} left")
         return ", ".join(parts)
 
     def _view(self, driver: Driver) -> Group:

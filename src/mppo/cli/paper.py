@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from pathlib import Path
 from typing import Any
 
+from mppo.cli import outputs
 from mppo.cli.engines import SOME_FAILED, add_engine_options, carry_out, usable, workers
 from mppo.cli.fields import whole_number
 from mppo.errors import BadRequest
@@ -189,91 +189,8 @@ def _print_status(found: dict[str, Any]) -> None:
         if run["state"] == "running":
             print(f"running: {run['label']}, {run['steps_done']:,} of {run['steps']:,} steps")
         if run["state"] == "failed":
-            print(f"failed:  {run['label']}: {run['failure']['message']}")
-
-
-def _table_options(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument
-    add("id", metavar="ID", help="such as table-1")
-    add("dir", metavar="DIR", help="directory of the grid")
-    add("--format", choices=("md", "csv", "html"), help="(by the name of --out; md)")
-    add("--out", metavar="FILE", help="where to write it (standard output)")
-
-
-def _table(options: argparse.Namespace) -> int:
-    from mppo.paper.artefacts import ARTEFACTS, artefact_named
-
-    tables = [name for name, artefact in ARTEFACTS.items() if artefact.kind == "table"]
-    chosen = artefact_named(options.id, tables).id
-    ending = Path(options.out).suffix.removeprefix(".") if options.out else ""
-    form = options.format or (ending if ending in ("md", "csv", "html") else "md")
-    from mppo.paper.tables import table
-
-    text = table(chosen, _existing(options.dir), form)
-    if options.out is None:
-        sys.stdout.write(text)
-    else:
-        _write(Path(options.out), text)
-    return 0
-
-
-def _figure_options(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument
-    add("id", metavar="ID", help="such as figure-2")
-    add("dir", metavar="DIR", help="directory of the grid")
-    add("--out", required=True, metavar="FILE", help="ends in .svg or .png")
-
-
-def _figure(options: argparse.Namespace) -> int:
-    import importlib.util
-
-    from mppo.paper.artefacts import ARTEFACTS, artefact_named
-
-    figures = [name for name, artefact in ARTEFACTS.items() if artefact.kind == "figure"]
-    chosen, out = artefact_named(options.id, figures).id, Path(options.out)
-    if out.suffix not in (".svg", ".png"):
-        raise BadRequest(f'"{out}" must end in .svg or .png')
-    if not out.absolute().parent.is_dir():
-        raise BadRequest(f'cannot write "{out}": its directory does not exist')
-    if importlib.util.find_spec("matplotlib") is None:
-        raise BadRequest('figures are drawn with matplotlib: pip install "mppo[report]"')
-    root = _existing(options.dir)
-    from mppo.paper.figures import figure
-
-    for path in figure(chosen, root, out):
-        print(path)
-    return 0
-
-
-def _compact_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("dir", metavar="DIR", help="directory of the grid")
-    parser.add_argument("--out", required=True, metavar="DIR", help="where the copy goes")
-
-
-def _compact(options: argparse.Namespace) -> int:
-    from mppo.experiments.compact import compact
-
-    copied = compact(Path(options.dir), Path(options.out))
-    print(
-        f"{copied.finished} finished runs in {options.out}, {copied.size / 1e6:.1f} MB; "
-        f"{copied.failed} failed, {copied.left_out} not finished and left out"
-    )
-    return 0
-
-
-def _existing(directory: str) -> Path:
-    if not Path(directory).is_dir():
-        raise BadRequest(f'"{directory}" is not a directory of runs')
-    return Path(directory)
-
-
-def _write(path: Path, text: str) -> None:
-    from mppo.storage import write_atomically
-
-    if not path.absolute().parent.is_dir():
-        raise BadRequest(f'cannot write "{path}": its directory does not exist')
-    write_atomically(path, text.encode())
-    print(path)
+            reason = (run["failure"] or {}).get("message", "its record cannot be read")
+            print(f"failed:  {run['label']}: {reason}")
 
 
 def _say(line: str) -> None:
@@ -296,20 +213,20 @@ JOBS = {
     ),
     "status": (_status_options, _status, "say how every run of a grid stands", "runs/paper"),
     "table": (
-        _table_options,
-        _table,
+        outputs.table_options,
+        outputs.write_table,
         "print a table, ours beside the paper's",
         "table-1 runs/paper --format md",
     ),
     "figure": (
-        _figure_options,
-        _figure,
+        outputs.figure_options,
+        outputs.draw_figure,
         "draw a figure",
         "figure-2 runs/paper --out figure-2.svg",
     ),
     "compact": (
-        _compact_options,
-        _compact,
+        outputs.compact_options,
+        outputs.copy_compact,
         "copy what tables and figures need, in the same layout",
         "runs/paper --out results/paper",
     ),

@@ -26,6 +26,8 @@ COMMANDS = {
     "methods": Command("mppo.cli.listing", "list the methods and what they differ in"),
     "envs": Command("mppo.cli.listing", "list the tasks of the paper"),
     "bench": Command("mppo.cli.bench", "measure speed, memory and start-up on this machine"),
+    "paper": Command("mppo.cli.paper", "the paper's tables and figures, run and compared"),
+    "sweep": Command("mppo.cli.sweep", "a grid of your own: tasks x methods x seeds"),
     "demo": Command("mppo.cli.demo", "the paper's motivating example on the Maze, in minutes"),
 }
 

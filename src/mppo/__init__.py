@@ -14,9 +14,11 @@ from mppo import threads  # noqa: E402
 threads.use_one()
 
 if TYPE_CHECKING:
+    from mppo import callbacks, functional, loggers
     from mppo.agent import Agent
     from mppo.errors import BadRequest, EnvironmentFault
     from mppo.methods import METHODS, Method
+    from mppo.model import MPPO
     from mppo.train import train
 
 __version__ = "0.1.0"
@@ -26,14 +28,29 @@ _HOMES = {
     "BadRequest": "mppo.errors",
     "EnvironmentFault": "mppo.errors",
     "METHODS": "mppo.methods",
+    "MPPO": "mppo.model",
     "Method": "mppo.methods",
     "train": "mppo.train",
 }
-__all__ = ["METHODS", "Agent", "BadRequest", "EnvironmentFault", "Method", "train"]
+_MODULES = ("callbacks", "functional", "loggers")
+__all__ = [
+    "METHODS",
+    "MPPO",
+    "Agent",
+    "BadRequest",
+    "EnvironmentFault",
+    "Method",
+    "callbacks",
+    "functional",
+    "loggers",
+    "train",
+]
 
 
 def __getattr__(name: str) -> Any:
     """Public names are imported at first use, so that `import mppo` costs next to nothing."""
+    if name in _MODULES:
+        return importlib.import_module(f"mppo.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'mppo' has no attribute {name!r}")
     value = getattr(importlib.import_module(_HOMES[name]), name)
@@ -42,4 +59,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_HOMES])
+    return sorted([*globals(), *_HOMES, *_MODULES])

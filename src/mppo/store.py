@@ -19,7 +19,8 @@ from mppo.storage import Appender, Lock, reported, write_atomically
 FORMAT = 1
 LOGS = ("metrics.jsonl", "evaluations.jsonl", "timing.jsonl")
 LARGEST_RUN = 1 << 20  # bytes of run.json
-IDENTITY = ("format", "method", "env", "env_kwargs", "seed", "steps", "evaluation", "envs")
+_ENVIRONMENT = ("env", "env_kwargs", "wrappers", "envs")
+IDENTITY = ("format", "method", *_ENVIRONMENT, "seed", "steps", "evaluation")
 """The fields of run.json that make two runs the same run."""
 
 
@@ -91,6 +92,11 @@ class RunDirectory:
         how = "resume" if found is not None else "start"
         self.event(how, iteration=found.data["iteration"] if found is not None else 0)
         return found
+
+    def reopen(self, run: dict[str, Any]) -> None:
+        """Let a run that has begun here go on for longer than `run.json` says."""
+        (self.path / "final.json").unlink(missing_ok=True)  # first: it speaks of the shorter run
+        self.write("run.json", run)
 
     def refuse_other(self, run: dict[str, Any]) -> None:
         """Raise unless this run may be written here."""

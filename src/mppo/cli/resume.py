@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import os
+import sys
 
 from mppo.config import from_json
 from mppo.errors import BadRequest
@@ -27,30 +29,35 @@ def main(command: str, words: list[str], interrupts: Interrupts) -> int:
         action="store_true",
         help="import components of other packages that the run names (runs their code)",
     )
+    parser.add_argument(
+        "--tensorboard",
+        action="store_true",
+        help="also write event files (a run that has some goes on writing them)",
+    )
+    parser.add_argument("--wandb", metavar="PROJECT", help="also log to Weights & Biases")
+    parser.add_argument("--trackio", metavar="PROJECT", help="also log to Trackio")
     parser.add_argument("--quiet", action="store_true", help="print nothing but errors")
     options = parser.parse_args(words)
 
-    from mppo.cli.train import carry_out
+    from mppo.cli.train import carry_out, loggers_of
     from mppo.run import Run
     from mppo.store import RunDirectory
-    from mppo.tasks import task
+    from mppo.tasks import recorded_task
+
+    sys.path.append(os.getcwd())  # as in `mppo train`; used only with --allow-imports
 
     directory = RunDirectory(options.dir)
     described = directory.description()
     if described is None:
         raise BadRequest(f'"{options.dir}" holds no run (there is no run.json)')
     try:
-        method = from_json(described["method"], options.allow_imports)
+        imports = options.allow_imports
+        method = from_json(described["method"], imports)
         evaluation = from_json(described["evaluation"])
-        name, env, kwargs = described["method_name"], described["env"], described["env_kwargs"]
-        run = Run(
-            method,
-            task(env, **kwargs),
-            described["steps"],
-            described["seed"],
-            evaluation,
-            options.workers,
-        )
+        name, on = described["method_name"], recorded_task(described, None, None, imports)
+        steps, seed = described["steps"], described["seed"]
+        run = Run(method, on, steps, seed, evaluation, options.workers)
     except (KeyError, TypeError, AttributeError) as error:
         raise BadRequest(f'"{options.dir}/run.json" is not complete: {error}') from error
-    return carry_out(run, directory, name, options, interrupts)
+    options.tensorboard |= (directory.path / "tensorboard").is_dir()  # curves without a gap
+    return carry_out(run, directory, name, options, interrupts, loggers_of(options))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+from types import ModuleType  # the name `types` will be that of our own module
 from typing import TYPE_CHECKING, Any
 
 # a jax that has computed something already has its threads: they are not ours to choose any more
@@ -30,7 +31,6 @@ _HOMES = {
     "METHODS": "mppo.methods",
     "MPPO": "mppo.model",
     "Method": "mppo.methods",
-    "train": "mppo.train",
 }
 _MODULES = ("callbacks", "functional", "loggers")
 __all__ = [
@@ -58,5 +58,21 @@ def __getattr__(name: str) -> Any:
     return value
 
 
+class _Package(ModuleType):
+    """`mppo.train` is the function, also once the module of that name has been imported."""
+
+    @property
+    def train(self) -> Any:
+        return self.__dict__.get("_train") or importlib.import_module("mppo.train").train
+
+    @train.setter
+    def train(self, value: Any) -> None:
+        if not isinstance(value, ModuleType):  # the import system sets the module
+            self.__dict__["_train"] = value
+
+
+sys.modules[__name__].__class__ = _Package
+
+
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_HOMES, *_MODULES])
+    return sorted({*globals(), *__all__})

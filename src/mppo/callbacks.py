@@ -106,10 +106,10 @@ def as_callback(given: Callback | Function | Sequence[Callback | Function] | Non
         return Callback()
     if isinstance(given, Callback):
         return given
-    if isinstance(given, Sequence):
-        return Callbacks(given)
     if callable(given):
         return _Plain(given)
+    if isinstance(given, list | tuple):
+        return Callbacks(given)
     raise BadRequest(f"callback is {given!r}; give a Callback, a function of (event, row), a list")
 
 

@@ -98,6 +98,7 @@ class MPPO:
         self.verbose = verbose
         self._checkpoint_every = checkpoint_every
         self._loggers: list[Logger] = []
+        self._begun = False
         self._position = 0  # steps that were asked for so far, in whole batches
         self._rows: tuple[list[Row], list[Row], list[Row]] = ([], [], [])
         self._agent: Agent | None = None
@@ -173,9 +174,8 @@ class MPPO:
         run.extend(self._position + int(total_timesteps))
         self._agent = None
         with Interrupts() as interrupts:
-            training = self._train(told, interrupts)
-        reached = run.iteration if training.stopped else run.iterations
-        self._position = reached * batch
+            self._train(told, interrupts)
+        self._position, self._begun = min(run.iteration, run.iterations) * batch, True
         if interrupts.received is not None:
             self._position = self.num_timesteps
             if interrupts.received == signal.SIGINT:
@@ -183,26 +183,24 @@ class MPPO:
             raise SystemExit(interrupts.exit_code)
         return self
 
-    def _train(self, callback: Callbacks, interrupts: Interrupts) -> Training:
+    def _train(self, callback: Callbacks, interrupts: Interrupts) -> None:
         every, name = self._checkpoint_every, self.method_name
         if self.out is None:
             training = Training(self.run, None, every, name, self._loggers, self._rows)
-            return self._carry_out(training, callback, interrupts)
+            self._carry_out(training, callback, interrupts)
+            return
         directory = RunDirectory(self.out)
         try:
-            training = begin_or_extend(self.run, directory, name, every, self._loggers)
-            return self._carry_out(training, callback, interrupts)
+            training = begin_or_extend(self.run, directory, name, every, self._loggers, self._begun)
+            self._carry_out(training, callback, interrupts)
         finally:
             directory.close()
 
-    def _carry_out(
-        self, training: Training, callback: Callbacks, interrupts: Interrupts
-    ) -> Training:
+    def _carry_out(self, training: Training, callback: Callbacks, interrupts: Interrupts) -> None:
         try:
             training.to_the_end(callback, interrupts)
         finally:
             self._rows = training.metrics, training.evaluations, training.timing
-        return training
 
     def predict(
         self,

@@ -50,7 +50,7 @@ def plain(value: Any) -> Any:
 class RunDirectory:
     """One run's files: `run.json` first, rows appended as they come, `final.json` last."""
 
-    def __init__(self, path: str | os.PathLike):
+    def __init__(self, path: str | os.PathLike[str]):
         self.path = Path(path)
         self._lock: Lock | None = None
         self._logs: dict[str, Appender] = {}
@@ -168,7 +168,7 @@ class RunDirectory:
             self._lock = None
 
 
-def rows(path: str | os.PathLike, name: str) -> list[dict[str, Any]]:
+def rows(path: str | os.PathLike[str], name: str) -> list[dict[str, Any]]:
     """All complete rows of a JSON-lines file; a torn last line is left out."""
     file = Path(path) / name
     if not file.exists():

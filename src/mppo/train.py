@@ -97,13 +97,17 @@ def begin_or_extend(
     method_name: str,
     checkpoint_every: int = 0,
     loggers: Sequence[Logger] = (),
+    go_on: bool = False,
 ) -> Training:
-    """As `begin`, but the run may be meant to be longer now than when it was begun."""
+    """As `begin`, but the run may be meant to be longer now than when it was begun.
+
+    A run that a callback has stopped is left as it is, unless it is to `go_on`.
+    """
     wanted, there = run.steps, directory.description()
     if there is not None:
         run.extend(int(there["steps"]))
     training = begin(run, directory, method_name, checkpoint_every, loggers)
-    longer = there is not None and wanted > run.steps
+    longer = there is not None and (wanted > run.steps or (go_on and directory.finished))
     training.promised = 0 if there is None or longer else run.iterations
     run.extend(wanted)
     if longer:

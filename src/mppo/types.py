@@ -55,7 +55,7 @@ class Network(Protocol):
         """Random parameters, a tree of arrays; the last layer's weights times `output_scale`."""
         ...
 
-    def apply(self, parameters: PyTree, x: jax.Array) -> jax.Array:
+    def apply(self, parameters: PyTree, x: jax.Array, /) -> jax.Array:
         """The outputs for one input."""
         ...
 

@@ -3,7 +3,7 @@
 import functools
 import importlib
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import gymnasium
 from gymnasium.vector import VectorEnv, VectorWrapper
@@ -55,7 +55,7 @@ def imported_wrapper(name: str) -> Wrap:
         ) from error
     if not callable(found):
         raise BadRequest(f'the wrapper "{name}" is {found!r}; it must take an environment')
-    return found
+    return cast(Wrap, found)
 
 
 class Borrowed(VectorWrapper):

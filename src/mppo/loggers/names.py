@@ -7,8 +7,12 @@ from typing import Any
 
 Row = dict[str, Any]
 
-ROLLOUT = {"return_mean": "rollout/ep_rew_mean", "length_mean": "rollout/ep_len_mean"}
-ROLLOUT |= {"episodes": "rollout/episodes", "return_error": "rollout/ep_rew_error"}
+ROLLOUT = {
+    "return_mean": "rollout/ep_rew_mean",
+    "length_mean": "rollout/ep_len_mean",
+    "episodes": "rollout/episodes",
+    "return_error": "rollout/ep_rew_error",
+}
 TRAIN = {
     "kl": "train/approx_kl",
     "surrogate_gain": "train/policy_objective",

@@ -3,6 +3,7 @@
 # pyright: strict
 from __future__ import annotations
 
+import importlib
 import os
 import struct
 from collections.abc import Iterator
@@ -63,15 +64,14 @@ def _steps(file: Path) -> Iterator[int]:
 
     The format: length (8 bytes), its checksum (4), the event, its checksum (4).
     """
-    from tensorboardX.proto.event_pb2 import Event  # type: ignore
-
+    event_of: Any = importlib.import_module("tensorboardX.proto.event_pb2").Event.FromString
     content, at = file.read_bytes(), 0
     while at + 12 <= len(content):
         (length,) = struct.unpack_from("<Q", content, at)
         end = at + 12 + length
         if end + 4 > len(content):
             return
-        event: Any = Event.FromString(content[at + 12 : end])  # type: ignore
+        event: Any = event_of(content[at + 12 : end])
         if event.HasField("summary"):
             yield int(event.step)
         at = end + 4
@@ -79,9 +79,8 @@ def _steps(file: Path) -> Iterator[int]:
 
 def _tensorboardx() -> Any:
     try:
-        import tensorboardX
+        return importlib.import_module("tensorboardX")
     except ImportError as error:
         raise BadRequest(
             'TensorBoard events need tensorboardX: pip install "mppo[tensorboard]"'
         ) from error
-    return tensorboardX

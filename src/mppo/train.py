@@ -107,7 +107,8 @@ def begin_or_extend(
     if there is not None:
         run.extend(int(there["steps"]))
     training = begin(run, directory, method_name, checkpoint_every, loggers)
-    longer = there is not None and (wanted > run.steps or (go_on and directory.finished))
+    left = run.iteration * run.method.batch_size < wanted
+    longer = there is not None and left and (wanted > run.steps or (go_on and directory.finished))
     training.promised = 0 if there is None or longer else run.iterations
     run.extend(wanted)
     if longer:

@@ -13,6 +13,7 @@ from typing import Any
 from mppo.errors import BadRequest
 
 Row = dict[str, Any]
+EVENTS = "events.out.tfevents.*"
 
 
 class TensorBoard:
@@ -39,7 +40,11 @@ class TensorBoard:
         written = last_step(self.folder)
         first = min(written, steps) if written is not None else 0
         purge = None if written is None else first
-        self._writer = _tensorboardx().SummaryWriter(str(self.folder), purge_step=purge)
+        # names hold the time in seconds: two files of one second would be one without the number
+        number = f".{len(list(self.folder.glob(EVENTS))):05d}"
+        self._writer = _tensorboardx().SummaryWriter(
+            str(self.folder), purge_step=purge, filename_suffix=number
+        )
         return first
 
     def log(self, steps: int, numbers: dict[str, float]) -> None:
@@ -55,7 +60,7 @@ class TensorBoard:
 
 def last_step(folder: Path) -> int | None:
     """The highest step in the event files of a folder; None where there are no events."""
-    steps = [step for file in folder.glob("events.out.tfevents.*") for step in _steps(file)]
+    steps = [step for file in folder.glob(EVENTS) for step in _steps(file)]
     return max(steps, default=None)
 
 

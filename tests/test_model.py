@@ -1,6 +1,7 @@
 """The object: what is learnt in parts, saved, loaded and taken up again is the same."""
 
 import json
+import signal
 
 import gymnasium
 import numpy as np
@@ -151,6 +152,19 @@ def test_after_a_callback_raised_learning_can_go_on(whole):
         agent.learn(4 * BATCH, callback=fail)
     assert agent.num_timesteps == 2 * BATCH
     assert agent.learn(4 * BATCH).run.digest() == whole.run.digest()
+
+
+def test_control_c_ends_the_iteration_saves_and_is_raised(whole, tmp_path):
+    def press(event, row):
+        if row["steps"] == 2 * BATCH:
+            signal.raise_signal(signal.SIGINT)
+
+    agent = model(out=tmp_path / "run")
+    with pytest.raises(KeyboardInterrupt):
+        agent.learn(4 * BATCH, callback=press)
+    assert agent.num_timesteps == 2 * BATCH
+    assert agent.learn(2 * BATCH).run.digest() == whole.run.digest()
+    assert model(out=tmp_path / "run").learn(4 * BATCH).num_timesteps == 4 * BATCH
 
 
 def test_stopped_by_a_callback_a_further_call_goes_on_from_there(tmp_path):

@@ -9,19 +9,23 @@
 """
 
 # pyright: strict
+from mppo.critic import Critic
 from mppo.heads import Categorical, Gaussian, Product
 from mppo.iteration import State, init, iterate, learn, measure_only, pick, report
 from mppo.methods import METHODS, Method
 from mppo.networks import Mlp
 from mppo.policies import Architecture, Policy
 from mppo.population import Member, member
+from mppo.ppo import Ppo
 from mppo.spaces import Spaces
+from mppo.trpo import Trpo
 from mppo.types import Earlier, Network, Trajectories
 
 __all__ = [
     "METHODS",
     "Architecture",
     "Categorical",
+    "Critic",
     "Earlier",
     "Gaussian",
     "Member",
@@ -29,10 +33,12 @@ __all__ = [
     "Mlp",
     "Network",
     "Policy",
+    "Ppo",
     "Product",
     "Spaces",
     "State",
     "Trajectories",
+    "Trpo",
     "init",
     "iterate",
     "learn",

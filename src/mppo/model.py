@@ -173,7 +173,7 @@ class MPPO:
         run, batch = self.run, self.run.method.batch_size
         run.extend(self._position + int(total_timesteps))
         self._agent = None
-        with Interrupts() as interrupts:
+        with Interrupts(exits=False) as interrupts:
             self._train(told, interrupts)
         self._position, self._begun = min(run.iteration, run.iterations) * batch, True
         if interrupts.received is not None:

@@ -262,8 +262,8 @@ def _check(method: Method, steps: int, seed: int, evaluation: Evaluation, worker
             f"steps is {steps}, which is below one batch of {method.batch_size}; give at least "
             f"--steps {method.batch_size}, or a smaller --batch-size"
         )
-    if seed < 0:
-        raise BadRequest(f"seed is {seed}; it must not be negative")
+    if seed is None or seed < 0:
+        raise BadRequest(f"seed is {seed}; give a whole number, 0 or more")
     if workers < 0:
         raise BadRequest(f"workers is {workers}; give a number of threads, or 0 for all cores")
     if evaluation.every < 0 or (evaluation.every and evaluation.episodes < 1):

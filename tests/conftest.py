@@ -32,6 +32,7 @@ def pytest_addoption(parser):
 
 
 TOGETHER = {"mp-trpo", "test_train.py", "test_iteration.py", "test_algorithm1.py"}  # with "trpo"
+TOGETHER |= {"test_model.py", "test_callbacks.py", "test_loggers.py", "test_functional.py"}
 APART = ("tests/test_cli.py", "tests/test_documents.py", "tests/envs/", "tests/bench/")
 
 

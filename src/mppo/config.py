@@ -167,7 +167,14 @@ def overridden(method: Method, changes: dict[str, Any]) -> Method:
     0.5
     >>> overridden(METHODS["mp-trpo"], {"picking": "best"}).picking
     Best(start='unvisited-first', ties='least-picked')
+
+    For keyword arguments, two underscores stand for the dot, and a dict for several fields:
+
+    >>> changed = overridden(METHODS["trpo"], {"critic": {"epochs": 3}, "picking__alpha": 0.5})
+    >>> changed.critic.epochs, changed.picking.alpha
+    (3, 0.5)
     """
+    changes = _by_dotted_name(changes)
     swaps = {name: value for name, value in changes.items() if "." not in name}
     for name, value in swaps.items():
         if name in COMPONENTS and isinstance(value, str):
@@ -177,6 +184,21 @@ def overridden(method: Method, changes: dict[str, Any]) -> Method:
         if "." in name:
             method = _deep(method, name.split("."), value, name)
     return method
+
+
+def _by_dotted_name(changes: dict[str, Any]) -> dict[str, Any]:
+    """The same changes without dicts and double underscores; a "kind" in a dict swaps."""
+    found: dict[str, Any] = {}
+    for given, value in changes.items():
+        name = given.replace("__", ".")
+        if isinstance(value, dict):
+            inner = {f"{name}.{field}": item for field, item in value.items() if field != "kind"}
+            if "kind" in value:
+                found[name] = value["kind"]
+            found |= _by_dotted_name(inner)
+        else:
+            found[name] = value
+    return found
 
 
 def _deep(target: Any, path: list[str], value: Any, name: str) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+import warnings
 from typing import Any
 
 import numpy as np
@@ -12,12 +13,13 @@ from mppo import checkpoint, theorem
 from mppo.actor import Actor
 from mppo.agent import Agent
 from mppo.checkpoint import Checkpoint
-from mppo.errors import BadRequest, CheckpointError, LearningFault
+from mppo.errors import BadRequest, CheckpointError, LearningFault, SlowPath
 from mppo.evaluate import Evaluator
 from mppo.evaluation import Evaluation
 from mppo.iteration import State, iterate
 from mppo.lazy import jax
 from mppo.methods import Method
+from mppo.networks import Mlp
 from mppo.policies import Architecture
 from mppo.programs import Programs, programs
 from mppo.rollout import Collector
@@ -42,11 +44,19 @@ class Run:
         workers: int = 0,
     ):
         _check(method, steps, seed, evaluation, workers)
+        _refuse_sharing(on, method, evaluation)
         self.method, self.task, self.seed, self.evaluation = method, on, seed, evaluation
         self.steps, self.iterations = steps, math.ceil(steps / method.batch_size)
         self.envs = on.envs_for(method.batch_size, method.envs)
         raw = method.actions == "raw" or (method.actions == "auto" and on.of_the_paper)
         self.clip = not raw
+        if not isinstance(method.network, Mlp):
+            warnings.warn(
+                f"{type(method.network).__name__} is not an Mlp: its actions come from a compiled "
+                "call for each step, which is slower than the NumPy of an Mlp",
+                SlowPath,
+                stacklevel=2,
+            )
         spaces = on.spaces
         self.architecture = Architecture(
             spaces.observation_size,
@@ -191,6 +201,24 @@ class Run:
             int(i),
         )
 
+    def extend(self, steps: int) -> None:
+        """Let the run end after that many steps in all."""
+        self.steps, self.iterations = steps, math.ceil(steps / self.method.batch_size)
+
+    def move_to(self, on: Task) -> None:
+        """Go on in other environments of the same spaces."""
+        here, there = self.task.spaces, on.spaces
+        if (here.observation, here.action) != (there.observation, there.action):
+            raise BadRequest(
+                f'"{on.name}" has the spaces {there.observation} and {there.action}; the policy '
+                f"was made for {here.observation} and {here.action}"
+            )
+        _refuse_sharing(on, self.method, self.evaluation)
+        envs = on.envs_for(self.method.batch_size, self.method.envs)
+        self.close()
+        self._collector = self._evaluator = None
+        self.task, self.envs = on, envs
+
     def snapshot(self) -> tuple[dict[str, np.ndarray], Row]:
         """All that decides the future: arrays by name, and plain data."""
         arrays = checkpoint.named_arrays(self.state, "state")
@@ -249,14 +277,22 @@ class Run:
                 part.close()
 
 
+def _refuse_sharing(on: Task, method: Method, evaluation: Evaluation) -> None:
+    if on.shared and method.episodes == "continue" and evaluation.every:
+        raise BadRequest(
+            f'episodes="continue" with evaluations needs environments for each, and "{on.name}" is '
+            "a single instance; give a callable that makes it, or eval_every=0"
+        )
+
+
 def _check(method: Method, steps: int, seed: int, evaluation: Evaluation, workers: int) -> None:
     if steps < method.batch_size:
         raise BadRequest(
             f"steps is {steps}, which is below one batch of {method.batch_size}; give at least "
             f"--steps {method.batch_size}, or a smaller --batch-size"
         )
-    if seed < 0:
-        raise BadRequest(f"seed is {seed}; it must not be negative")
+    if seed is None or seed < 0:
+        raise BadRequest(f"seed is {seed}; give a whole number, 0 or more")
     if workers < 0:
         raise BadRequest(f"workers is {workers}; give a number of threads, or 0 for all cores")
     if evaluation.every < 0 or (evaluation.every and evaluation.episodes < 1):

@@ -6,6 +6,7 @@ import dataclasses
 import os
 import re
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,6 +19,7 @@ from mppo.interrupts import Interrupts
 from mppo.methods import COMPONENTS, METHODS, Method
 
 if TYPE_CHECKING:
+    from mppo.loggers import Logger
     from mppo.run import Run
     from mppo.store import RunDirectory
 
@@ -82,6 +84,15 @@ def _own_fields() -> list[tuple]:
             "Iterations between checkpoints; 0: often enough to lose a minute at most.",
         ),
         field("workers", int, 0, "Threads that step environments; 0: all cores."),
+        field(
+            "wrappers",
+            tuple[str, ...],
+            (),
+            "module:callable, from environment to environment, in this order.",
+        ),
+        field("tensorboard", flag, False, "Also write event files, to OUT/tensorboard."),
+        field("wandb", str | None, None, "Also log to this project of Weights & Biases."),
+        field("trackio", str | None, None, "Also log to this project of Trackio."),
         field("quiet", flag, False, "Print nothing but errors."),
     ]
 
@@ -108,6 +119,7 @@ def _named_first(words: list[str]) -> Method:
 
 
 def _train(options: Any, method: Method, env_kwargs: dict[str, Any], interrupts: Interrupts) -> int:
+    from mppo.envs.wrapping import imported_wrapper
     from mppo.evaluation import Evaluation
     from mppo.run import Run
     from mppo.store import RunDirectory
@@ -119,14 +131,30 @@ def _train(options: Any, method: Method, env_kwargs: dict[str, Any], interrupts:
         options.eval_episodes,
         options.eval_episodes if beside is None else beside,
     )
-    on = task(options.env, **env_kwargs)
+    wrappers = [imported_wrapper(name) for name in options.wrappers]
+    on = task(options.env, wrappers=wrappers, **env_kwargs)
+    loggers = loggers_of(options)
     run = Run(method, on, options.steps, options.seed, evaluation, options.workers)
     directory = RunDirectory(options.out or _free_directory(on.name, options.method, options.seed))
-    return carry_out(run, directory, options.method, options, interrupts)
+    return carry_out(run, directory, options.method, options, interrupts, loggers)
+
+
+def loggers_of(options: Any) -> list[Logger]:
+    """Where else the numbers go; a missing extra is said before anything is begun."""
+    from mppo.loggers import TensorBoard, Trackio, WandB
+
+    loggers: list[Logger] = [TensorBoard()] if options.tensorboard else []
+    loggers += [WandB(options.wandb)] if options.wandb else []
+    return loggers + ([Trackio(options.trackio)] if options.trackio else [])
 
 
 def carry_out(
-    run: Run, directory: RunDirectory, method_name: str, options: Any, interrupts: Interrupts
+    run: Run,
+    directory: RunDirectory,
+    method_name: str,
+    options: Any,
+    interrupts: Interrupts,
+    loggers: Sequence[Logger] = (),
 ) -> int:
     """Train from the beginning or from where it was left, showing progress."""
     from mppo.cli.progress import Progress
@@ -137,7 +165,7 @@ def carry_out(
         if directory.finished:
             print(f"{directory.path} is finished already")
             return 0
-        training = begin(run, directory, method_name, options.checkpoint_every)
+        training = begin(run, directory, method_name, options.checkpoint_every, loggers)
         for reason in directory.refused:
             print(f"mppo: passed over a checkpoint: {reason}", file=sys.stderr)
         with Progress(run, method_name, directory.path, quiet=options.quiet) as progress:

@@ -16,6 +16,7 @@ threads.use_one()
 if TYPE_CHECKING:
     from mppo.agent import Agent
     from mppo.errors import BadRequest, EnvironmentFault
+    from mppo.loading import load
     from mppo.methods import METHODS, Method
     from mppo.train import train
 
@@ -27,9 +28,10 @@ _HOMES = {
     "EnvironmentFault": "mppo.errors",
     "METHODS": "mppo.methods",
     "Method": "mppo.methods",
+    "load": "mppo.loading",
     "train": "mppo.train",
 }
-__all__ = ["METHODS", "Agent", "BadRequest", "EnvironmentFault", "Method", "train"]
+__all__ = ["METHODS", "Agent", "BadRequest", "EnvironmentFault", "Method", "load", "train"]
 
 
 def __getattr__(name: str) -> Any:

@@ -73,6 +73,17 @@ class Agent:
         )
 
 
+def architecture_of(method: Method, spaces: Spaces) -> Architecture:
+    """The shape of the policies that a method trains for these spaces."""
+    return Architecture(
+        spaces.observation_size,
+        spaces.head,
+        method.network,
+        method.observation_filter != "none",
+        spaces.action_scale,
+    )
+
+
 def _first_leaf(space: Any, value: Any) -> tuple[Any, np.ndarray]:
     """The first simple part of a space and of an element: its shape tells one from many."""
     while hasattr(space, "spaces"):

@@ -10,7 +10,7 @@ import numpy as np
 
 from mppo import checkpoint, theorem
 from mppo.actor import Actor
-from mppo.agent import Agent
+from mppo.agent import Agent, architecture_of
 from mppo.checkpoint import Checkpoint
 from mppo.errors import BadRequest, LearningFault
 from mppo.evaluate import Evaluator
@@ -18,7 +18,6 @@ from mppo.evaluation import Evaluation
 from mppo.iteration import State, iterate
 from mppo.lazy import jax
 from mppo.methods import Method
-from mppo.policies import Architecture
 from mppo.programs import Programs, programs
 from mppo.rollout import Collector
 from mppo.seeding import Role, sequence
@@ -47,14 +46,7 @@ class Run:
         self.envs = on.envs_for(method.batch_size, method.envs)
         raw = method.actions == "raw" or (method.actions == "auto" and on.of_the_paper)
         self.clip = not raw
-        spaces = on.spaces
-        self.architecture = Architecture(
-            spaces.observation_size,
-            spaces.head,
-            method.network,
-            method.observation_filter != "none",
-            spaces.action_scale,
-        )
+        self.architecture = architecture_of(method, on.spaces)
         self.programs: Programs = programs(method, self.architecture)
         key = jax.random.key(int(sequence(seed, Role.PARAMETERS).generate_state(1)[0]))
         self.state: State = self.programs.init(key)

@@ -23,6 +23,10 @@ class Command(NamedTuple):
 COMMANDS = {
     "train": Command("mppo.cli.train", "train a method on an environment", True),
     "resume": Command("mppo.cli.resume", "go on with a run that was interrupted", True),
+    "evaluate": Command("mppo.cli.evaluate", "play episodes of a trained policy"),
+    "video": Command("mppo.cli.video", "film a trained policy"),
+    "export": Command("mppo.cli.export", "write a policy as ONNX or safetensors"),
+    "completion": Command("mppo.cli.completion", "print a script that completes words on TAB"),
     "methods": Command("mppo.cli.listing", "list the methods and what they differ in"),
     "envs": Command("mppo.cli.listing", "list the tasks of the paper"),
     "bench": Command("mppo.cli.bench", "measure speed, memory and start-up on this machine"),

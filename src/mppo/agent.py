@@ -31,7 +31,7 @@ class Agent:
         self.policy, self.path = policy, path
         self.evaluations: list[dict[str, Any]] = []
         self.metrics: list[dict[str, Any]] = []
-        self._clip = clip
+        self.clip = clip
         self._actor = Actor(architecture, policy)
         self._generator = generator(seed, Role.PREDICTION)
 
@@ -57,8 +57,8 @@ class Agent:
         noise = None if deterministic else self._actor.noise(self._generator, len(flat))
         actions = self._actor.act(flat, noise)
         if single:
-            return self.spaces.to_env_one(actions[0], self._clip), state
-        return self.spaces.to_env(actions, self._clip), state
+            return self.spaces.to_env_one(actions[0], self.clip), state
+        return self.spaces.to_env(actions, self.clip), state
 
     def _flat(self, observation: Any) -> tuple[bool, np.ndarray]:
         """Whether it is a single observation, and a stack of flat ones."""

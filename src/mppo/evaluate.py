@@ -33,6 +33,7 @@ class Evaluator:
         self, envs: VectorEnv, spaces: Spaces, seed: int, clip: bool = False, workers: int = 1
     ):
         self.envs, self.spaces, self.seed, self.clip = envs, spaces, seed, clip
+        self.watch: Callable[[], None] | None = None  # called after every reset and step
         self._workers = max(1, min(workers, envs.num_envs))
         self._disabled = envs.metadata.get("autoreset_mode") == AutoresetMode.DISABLED
 
@@ -75,6 +76,10 @@ class Evaluator:
         returns, lengths = zip(*played, strict=True)
         return np.array(returns), np.array(lengths)
 
+    def _watched(self) -> None:
+        if self.watch is not None:
+            self.watch()
+
     def _noise(self, actor: Actor, number: int, e: int, block: int) -> np.ndarray:
         """Noise for the next block of steps of one episode."""
         stream = generator(self.seed, Role.EVALUATION_ACTIONS, number, e, block)
@@ -86,6 +91,7 @@ class Evaluator:
         low, high = self.spaces.action.low, self.spaces.action.high  # type: ignore
         lane.generator = generator(self.seed, Role.EVALUATION_ENVIRONMENT, number, e)
         lane.reset()
+        self._watched()
         total, t, noise = 0.0, 0, None
         for t in range(LONGEST):
             if not deterministic and t % BLOCK == 0:
@@ -96,6 +102,7 @@ class Evaluator:
                 action = np.clip(action, low, high)
             reward, terminated, truncated = lane.step(action)
             total += reward
+            self._watched()
             if terminated or truncated:
                 break
         return total, t + 1
@@ -108,6 +115,7 @@ class Evaluator:
         episodes = range(played * count, (played + 1) * count)
         seeds = [integer(self.seed, Role.EVALUATION_ENVIRONMENT, number, e) for e in episodes]
         seen, _ = self.envs.reset(seed=seeds_for(self.envs, seeds))
+        self._watched()
         returns, lengths = np.zeros(count), np.zeros(count, int)
         playing = np.ones(count, bool)
         noise = None
@@ -121,6 +129,7 @@ class Evaluator:
             seen, rewards, terminated, truncated, _ = self.envs.step(env_actions)
             returns += np.where(playing, rewards, 0.0)
             lengths += playing
+            self._watched()
             ended = terminated | truncated
             playing &= ~ended
             if not playing.any():

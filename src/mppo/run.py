@@ -52,6 +52,7 @@ class Run:
         self.state: State = self.programs.init(key)
         self.iteration = 0  # how many are done
         self.workers = workers or available_cores()
+        self.doing = "compiling the first programs"  # for whoever watches
         self.simulation = 0.0  # seconds that the last rollout took
         self.trajectories: Trajectories | None = None  # of the last iteration
         self.visits: np.ndarray | None = None  # [K, rows, columns], where there are cells to count
@@ -59,6 +60,7 @@ class Run:
         self._evaluator: Evaluator | None = None
         self._previous: int | None = None  # the pick before
         self._check: theorem.Check | None = None
+        self._learnt = False  # in this process: the first time, the update is compiled
 
     @property
     def resumes_bitwise(self) -> bool:
@@ -122,11 +124,14 @@ class Run:
 
     def _collect(self, policy, path: int, iteration: int) -> Trajectories:
         started = time.perf_counter()
+        self.doing = f"collecting with path {path}"
         actor = Actor(self.architecture, policy)
         self.trajectories = self.collector(actor, path, iteration)
         if hasattr(self.collector.envs, "cells"):
             self._count_visits(self.trajectories, path)
         self.simulation = time.perf_counter() - started
+        self.doing = f"improving path {path}" if self._learnt else "compiling the update"
+        self._learnt = True
         return self.trajectories
 
     def _count_visits(self, trajectories: Trajectories, path: int) -> None:
@@ -148,6 +153,7 @@ class Run:
 
     def evaluate(self) -> Row:
         """Episodes of the policy that would be picked now."""
+        self.doing = "evaluating"
         i, policy = self.programs.report(self.state)
         wanted = self.evaluation
         if self._evaluator is None:

@@ -71,7 +71,7 @@ def main(arguments: list[str] | None = None) -> int:
         with Interrupts() as interrupts:  # before anything slow: a signal may come at any time
             return importlib.import_module(found.module).main(words[0], words[1:], interrupts)
     except FAULTS as error:
-        print(f"mppo: {error}", file=sys.stderr)
+        print("mppo:", " ".join(str(error).split()), file=sys.stderr)  # one line, whatever it says
         return error.exit_code
     except BrokenPipeError:
         return 0  # the reader of a pipe has seen enough

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from mppo.cli.parser import RUN_CODES, Parser, add_run_options, whole_number
+from mppo.cli.parser import RUN_CODES, Parser, whole_number
+from mppo.cli.runs import add_run_options, open_run
 from mppo.errors import BadRequest
 
 ABOUT = """\
@@ -39,10 +40,10 @@ def main(command: str, words: list[str]) -> int:
 
 
 def _evaluate(options: Any) -> dict[str, Any]:
-    from mppo.loading import opened, play
+    from mppo.loading import play
     from mppo.store import plain
 
-    run = opened(options.dir, allow_imports=options.allow_imports)
+    run = open_run(options)
     seed = run.described["seed"] if options.seed is None else options.seed
     agent = run.agent(options.path)
     played = play(run, agent, options.episodes, seed, options.deterministic)

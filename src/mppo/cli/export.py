@@ -5,7 +5,8 @@ from __future__ import annotations
 import importlib.util
 import json
 
-from mppo.cli.parser import RUN_CODES, Parser, add_run_options, file_to_write
+from mppo.cli.parser import RUN_CODES, Parser, file_to_write
+from mppo.cli.runs import add_run_options, open_run
 from mppo.errors import BadRequest
 
 ABOUT = """\
@@ -36,10 +37,9 @@ def main(command: str, words: list[str]) -> int:
 
     from mppo.export.described import described
     from mppo.export.described import words as in_words
-    from mppo.loading import opened
     from mppo.storage import write_atomically
 
-    run = opened(options.dir, allow_imports=options.allow_imports)
+    run = open_run(options)
     agent = run.agent(options.path)
     policy = described(agent)
     about = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import shutil
+import textwrap
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
@@ -22,6 +23,9 @@ class _Formatter(argparse.RawDescriptionHelpFormatter):
         width = min(shutil.get_terminal_size().columns, WIDEST)
         super().__init__(prog, max_help_position=28, width=width)
 
+    def _split_lines(self, text: str, width: int) -> list[str]:
+        return textwrap.wrap(" ".join(text.split()), width, break_on_hyphens=False)
+
 
 class Parser(argparse.ArgumentParser):
     """An argument parser whose complaints are BadRequests: one line, exit code 2."""
@@ -31,7 +35,7 @@ class Parser(argparse.ArgumentParser):
         super().__init__(
             f"mppo {command}",
             description=about,
-            epilog=f"example:\n{shown}\n\nexit codes: {codes}",
+            epilog=f"example:\n{shown}\n\nexit codes:\n{textwrap.indent(codes, '  ')}",
             formatter_class=_Formatter,
             allow_abbrev=False,
         )
@@ -55,6 +59,10 @@ class Parser(argparse.ArgumentParser):
         raise BadRequest(message.removeprefix("argument "))
 
 
+class NotReadable(argparse.ArgumentTypeError, ValueError):
+    """A value that is not of its kind; argparse shows the message."""
+
+
 def whole_number(text: str) -> int:
     """A whole number as people write it.
 
@@ -66,7 +74,7 @@ def whole_number(text: str) -> int:
         if not value.is_integer():
             raise ValueError
     except (ValueError, OverflowError):
-        raise argparse.ArgumentTypeError(
+        raise NotReadable(
             f'"{text}" is not a whole number; write for example 5000, 1_000_000 or 1e6'
         ) from None
     return int(value)
@@ -81,9 +89,7 @@ def number(text: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise argparse.ArgumentTypeError(
-            f'"{text}" is not a number; write for example 0.5 or 1e-3'
-        ) from None
+        raise NotReadable(f'"{text}" is not a number; write for example 0.5 or 1e-3') from None
 
 
 def one_of(words: Sequence[Any]) -> Callable[[str], Any]:
@@ -97,9 +103,7 @@ def one_of(words: Sequence[Any]) -> Callable[[str], Any]:
     def read(text: str) -> Any:
         if text not in by_text:
             hint = did_you_mean(text, by_text)
-            raise argparse.ArgumentTypeError(
-                f'"{text}" is not one of {", ".join(by_text)}{hint}'
-            ) from None
+            raise NotReadable(f'"{text}" is not one of {", ".join(by_text)}{hint}') from None
         return by_text[text]
 
     return read
@@ -115,19 +119,3 @@ def file_to_write(name: str, suffixes: Sequence[str] = ()) -> Path:
     if not path.absolute().parent.is_dir():
         raise BadRequest(f'cannot write "{name}": its directory does not exist')
     return path
-
-
-def add_run_options(parser: Parser) -> None:
-    """What all commands that read a run directory share."""
-    parser.add_argument("dir", metavar="DIR", help="the run directory, finished or not")
-    parser.add_argument(
-        "--path",
-        type=whole_number,
-        metavar="K",
-        help="the policy of path K (default: the one that the picking rule reports)",
-    )
-    parser.add_argument(
-        "--allow-imports",
-        action="store_true",
-        help="import code of other packages that the run names",
-    )

@@ -8,11 +8,11 @@ import re
 from mppo.cli.parser import (
     RUN_CODES,
     Parser,
-    add_run_options,
     file_to_write,
     number,
     whole_number,
 )
+from mppo.cli.runs import add_run_options, open_run
 from mppo.errors import BadRequest
 
 ABOUT = """\
@@ -41,10 +41,9 @@ def main(command: str, words: list[str]) -> int:
         if value is not None and value < least:
             raise BadRequest(f"--{name} is {value}; give at least {least}")
 
-    from mppo.loading import opened
     from mppo.video import film
 
-    run = opened(options.dir, allow_imports=options.allow_imports)
+    run = open_run(options)
     seed = run.described["seed"] if options.seed is None else options.seed
     agent = run.agent(options.path)
     made = film(

@@ -117,6 +117,7 @@ def told(terminal, monkeypatch, wait=0.0):
     with Progress(run, "mp-trpo", "runs/maze", console=console) as watching:  # type: ignore
         time.sleep(wait)
         watching.started -= 10
+        watching.counted = (watching.started, 0)
         for n in range(4):
             row = shown(8, picked=n).row | {"steps": 5000 * (n + 1)}
             watching("iteration", row)
@@ -143,6 +144,18 @@ def test_plain_lines_in_a_pipe(monkeypatch):
     assert "  mppo evaluate runs/maze" in lines
     assert "  mppo video runs/maze --out clip.mp4" in lines
     assert watching.shown.picks.tolist() == [1, 1, 1, 1, 0, 0, 0, 0]
+
+
+def test_compiling_does_not_slow_the_rate(monkeypatch):
+    """Seconds that the first iteration takes are forgotten when time left is estimated."""
+    clock = iter([0.0, 100.0, 101.0, 102.0, 103.0, 104.0, 105.0])
+    monkeypatch.setattr(progress.time, "monotonic", lambda: next(clock))
+    watching = Progress(fake_run(), "mp-trpo", "runs/maze", quiet=True)  # type: ignore
+    rates = []
+    for n in range(3):
+        watching("iteration", shown(8, picked=n).row | {"steps": 5000 * (n + 1)})
+        rates.append(watching.shown.rate)
+    assert rates == [50.0, 5000.0, 5000.0]
 
 
 def test_a_long_compilation_is_a_line_in_a_pipe(monkeypatch):

@@ -38,6 +38,7 @@ class Progress:
         self.shown = Shown(run.steps, run.method.paths, run.iteration * run.method.batch_size)
         self.shown.picks = np.array(run.state.population.record.picks)  # of an earlier session
         self.before = self.shown.done
+        self.counted: tuple[float, int] | None = None  # when the rate began to count, at which step
         self.started = self.said = self.since = time.monotonic()
         live = not quiet and self.console.is_terminal
         self.live = None
@@ -89,7 +90,10 @@ class Progress:
         self._patience.cancel()
         shown.row, shown.done = row, int(row["steps"])
         shown.picks[int(row["picked"])] += 1
-        shown.rate = max(shown.done - self.before, 0) / max(now - self.started, 1e-9)
+        since, steps = self.counted or (self.started, self.before)
+        shown.rate = max(shown.done - steps, 0) / max(now - since, 1e-9)
+        if self.counted is None:  # the first iteration compiles: it says nothing of the rest
+            self.counted = (now, shown.done)
         if self.live is None and not self.quiet and now - self.said > LINE_EVERY:
             self.said = now
             self._line()

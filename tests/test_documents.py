@@ -47,19 +47,13 @@ def test_examples_run(example, capsys):
 
 def test_commands_of_the_readme_are_accepted():
     """Every `mppo train` line parses: an option that no longer exists would be named."""
-    import tyro
-
-    from mppo.cli.fields import as_options, swap_components, take_env_arguments
-    from mppo.cli.train import _own_fields
-    from mppo.methods import METHODS
+    from mppo.cli.train import parsed
 
     lines = [line for line in README.splitlines() if line.startswith("mppo train")]
     assert len(lines) >= 3
     for line in lines:
         words = line.split("#")[0].split()[2:]
-        _, rest = take_env_arguments(words)
-        method, rest = swap_components(METHODS[words[0]], rest)
-        tyro.cli(as_options(method, _own_fields()), args=rest)
+        parsed(words)
 
 
 def test_links_of_the_documents_lead_somewhere():

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from mppo import callbacks, functional, loggers
     from mppo.agent import Agent
     from mppo.errors import BadRequest, EnvironmentFault
+    from mppo.loading import load
     from mppo.methods import METHODS, Method
     from mppo.model import MPPO
     from mppo.train import train
@@ -31,6 +32,7 @@ _HOMES = {
     "METHODS": "mppo.methods",
     "MPPO": "mppo.model",
     "Method": "mppo.methods",
+    "load": "mppo.loading",
 }
 _MODULES = ("callbacks", "functional", "loggers")
 __all__ = [
@@ -42,6 +44,7 @@ __all__ = [
     "Method",
     "callbacks",
     "functional",
+    "load",
     "loggers",
     "train",
 ]

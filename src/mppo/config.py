@@ -160,6 +160,30 @@ def name_of(method: Method) -> str:
     return next((name for name, known in METHODS.items() if known == method), "custom")
 
 
+def changes(name: str, method: Method) -> list[tuple[str, str]]:
+    """What differs from the method of that name, as the command line writes it.
+
+    >>> changes("mp-trpo", dataclasses.replace(METHODS["mp-trpo"], paths=4, batch_size=200))
+    [('paths', '4'), ('batch-size', '200')]
+    """
+    return _differences(METHODS.get(name, Method()), method, "")
+
+
+def _differences(old: Any, new: Any, prefix: str) -> list[tuple[str, str]]:
+    found: list[tuple[str, str]] = []
+    for field in dataclasses.fields(new):
+        name, now = prefix + field.name.replace("_", "-"), getattr(new, field.name)
+        before = getattr(old, field.name, None)
+        if dataclasses.is_dataclass(now) and not isinstance(now, type):
+            if type(before) is not type(now):
+                found.append((name, kind_of(now)))
+                before = type(now)()
+            found += _differences(before, now, f"{name}.")
+        elif before != now:
+            found.append((name, " ".join(map(str, now)) if isinstance(now, tuple) else str(now)))
+    return found
+
+
 def overridden(method: Method, changes: dict[str, Any]) -> Method:
     """The method with fields replaced; dots reach into components, a component's name swaps it.
 

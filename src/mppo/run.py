@@ -11,7 +11,7 @@ import numpy as np
 
 from mppo import checkpoint, theorem
 from mppo.actor import Actor
-from mppo.agent import Agent
+from mppo.agent import Agent, architecture_of
 from mppo.checkpoint import Checkpoint
 from mppo.errors import BadRequest, CheckpointError, LearningFault, SlowPath
 from mppo.evaluate import Evaluator
@@ -20,7 +20,6 @@ from mppo.iteration import State, iterate
 from mppo.lazy import jax
 from mppo.methods import Method
 from mppo.networks import Mlp
-from mppo.policies import Architecture
 from mppo.programs import Programs, programs
 from mppo.rollout import Collector
 from mppo.seeding import Role, sequence
@@ -57,19 +56,13 @@ class Run:
                 SlowPath,
                 stacklevel=2,
             )
-        spaces = on.spaces
-        self.architecture = Architecture(
-            spaces.observation_size,
-            spaces.head,
-            method.network,
-            method.observation_filter != "none",
-            spaces.action_scale,
-        )
+        self.architecture = architecture_of(method, on.spaces)
         self.programs: Programs = programs(method, self.architecture)
         key = jax.random.key(int(sequence(seed, Role.PARAMETERS).generate_state(1)[0]))
         self.state: State = self.programs.init(key)
         self.iteration = 0  # how many are done
         self.workers = workers or available_cores()
+        self.doing = "compiling the first programs"  # for whoever watches
         self.simulation = 0.0  # seconds that the last rollout took
         self.trajectories: Trajectories | None = None  # of the last iteration
         self.visits: np.ndarray | None = None  # [K, rows, columns], where there are cells to count
@@ -77,6 +70,7 @@ class Run:
         self._evaluator: Evaluator | None = None
         self._previous: int | None = None  # the pick before
         self._check: theorem.Check | None = None
+        self._learnt = False  # in this process: the first time, the update is compiled
 
     @property
     def resumes_bitwise(self) -> bool:
@@ -145,11 +139,14 @@ class Run:
 
     def _collect(self, policy, path: int, iteration: int) -> Trajectories:
         started = time.perf_counter()
+        self.doing = f"collecting with path {path}"
         actor = Actor(self.architecture, policy)
         self.trajectories = self.collector(actor, path, iteration)
         if hasattr(self.collector.envs, "cells"):
             self._count_visits(self.trajectories, path)
         self.simulation = time.perf_counter() - started
+        self.doing = f"improving path {path}" if self._learnt else "compiling the update"
+        self._learnt = True
         return self.trajectories
 
     def _count_visits(self, trajectories: Trajectories, path: int) -> None:
@@ -171,6 +168,7 @@ class Run:
 
     def evaluate(self) -> Row:
         """Episodes of the policy that would be picked now."""
+        self.doing = "evaluating"
         i, policy = self.programs.report(self.state)
         wanted = self.evaluation
         if self._evaluator is None:

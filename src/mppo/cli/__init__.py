@@ -23,6 +23,10 @@ class Command(NamedTuple):
 COMMANDS = {
     "train": Command("mppo.cli.train", "train a method on an environment", True),
     "resume": Command("mppo.cli.resume", "go on with a run that was interrupted", True),
+    "evaluate": Command("mppo.cli.evaluate", "play episodes of a trained policy"),
+    "video": Command("mppo.cli.video", "film a trained policy"),
+    "export": Command("mppo.cli.export", "write a policy as ONNX or safetensors"),
+    "completion": Command("mppo.cli.completion", "print a script that completes words on TAB"),
     "logs": Command("mppo.cli.logs", "a run as CSV, or in TensorBoard, W&B or Trackio"),
     "methods": Command("mppo.cli.listing", "list the methods and what they differ in"),
     "envs": Command("mppo.cli.listing", "list the tasks of the paper"),
@@ -75,7 +79,7 @@ def main(arguments: list[str] | None = None) -> int:
         with Interrupts() as interrupts:  # before anything slow: a signal may come at any time
             return importlib.import_module(found.module).main(words[0], words[1:], interrupts)
     except FAULTS as error:
-        print(f"mppo: {error}", file=sys.stderr)
+        print("mppo:", " ".join(str(error).split()), file=sys.stderr)  # one line, whatever it says
         return error.exit_code
     except BrokenPipeError:
         return 0  # the reader of a pipe has seen enough

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import importlib.util
 from pathlib import Path
 
@@ -13,7 +12,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 
 from mppo.cli.engines import SOME_FAILED
-from mppo.cli.fields import whole_number
+from mppo.cli.parser import Parser, whole_number
 from mppo.errors import BadRequest
 from mppo.experiments.drive import Driver
 from mppo.experiments.grid import Grid
@@ -22,6 +21,10 @@ from mppo.experiments.spec import RunSpec, spec
 from mppo.methods import METHODS
 
 COMPARED = ("trpo", "multi-trpo", "mp-trpo")
+ABOUT = """\
+TRPO, Multi-TRPO and MP-TRPO on the Maze with the same number of samples: live
+progress, a table, and one picture of returns, entropies and state visits.
+Finished runs under --out are used again."""
 NOTE = (
     "thin lines: seeds, thick: their mean; below: share of all training steps spent in each cell "
     "(log scale, all seeds)"
@@ -30,21 +33,16 @@ NOTE = (
 
 def main(command: str, words: list[str]) -> int:
     """Train three methods on the Maze with the same samples, and draw what they did."""
-    parser = argparse.ArgumentParser(
-        "mppo demo",
-        description="TRPO, Multi-TRPO and MP-TRPO on the Maze with the same number of samples: "
-        "live progress, a table, and one picture of returns, entropies and state visits. "
-        "Finished runs under --out are used again.",
-        epilog="example: mppo demo --out demo --seeds 6 --steps 1e6",
-    )
-    parser.add_argument("--out", default="demo", help="directory of runs and picture (demo)")
-    parser.add_argument("--seeds", type=int, default=4, help="seeds of each method (4)")
-    parser.add_argument("--steps", type=whole_number, default=500_000, help="of each run (5e5)")
-    parser.add_argument("--jobs", type=int, default=0, help="runs side by side (all cores)")
+    parser = Parser("demo", ABOUT, ["mppo demo --out demo --seeds 6 --steps 1e6"])
+    add = parser.add_argument
+    add("--out", default="demo", metavar="DIR", help="of runs and picture [demo]")
+    add("--seeds", type=whole_number, default=4, metavar="N", help="of each method [4]")
+    add("--steps", type=whole_number, default=500_000, metavar="N", help="of each run [500000]")
+    add("--jobs", type=whole_number, default=0, metavar="N", help="runs side by side; 0: all cores")
     options = parser.parse_args(words)
     if importlib.util.find_spec("matplotlib") is None:
         raise BadRequest(
-            "the demo draws with matplotlib; install it with: pip install mppo[report]"
+            'the demo draws with matplotlib; install it with: pip install "mppo[report]"'
         )
     if options.seeds < 1 or options.jobs < 0 or options.steps < METHODS["trpo"].batch_size:
         raise BadRequest(

@@ -1,0 +1,154 @@
+"""Open a run directory, finished or not, and take an agent out of it."""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from mppo import checkpoint, config, iteration
+from mppo.actor import Actor
+from mppo.agent import Agent, architecture_of
+from mppo.checkpoint import Checkpoint
+from mppo.errors import BadRequest, CheckpointError
+from mppo.evaluate import Episodes, Evaluator
+from mppo.iteration import State
+from mppo.lazy import jax
+from mppo.methods import Method
+from mppo.policies import Architecture
+from mppo.population import member
+from mppo.programs import programs
+from mppo.store import RunDirectory, rows
+from mppo.tasks import MakeEnv, Task, task
+from mppo.threads import available_cores
+
+AT_ONCE = 10  # environments of an evaluation: as many as a training run's own has
+
+
+class Opened(NamedTuple):
+    """What a run directory holds: what was run, and its state at the newest good checkpoint."""
+
+    directory: Path
+    described: dict[str, Any]  # run.json
+    method: Method
+    task: Task
+    architecture: Architecture
+    state: State
+
+    @property
+    def iteration(self) -> int:
+        """Iterations done at the checkpoint."""
+        return int(self.state.iteration)
+
+    @property
+    def steps(self) -> int:
+        """Environment steps done at the checkpoint."""
+        return self.iteration * self.method.batch_size
+
+    def agent(self, path: int | None = None) -> Agent:
+        """The policy of one path; without one named, that which the picking rule reports."""
+        if path is None:
+            i, policy = programs(self.method, self.architecture).report(self.state)
+        elif 0 <= path < self.method.paths:
+            i, policy = path, member(self.state.population.policy, path)  # type: ignore
+        else:
+            raise BadRequest(f"path is {path}; the run has the paths 0 ... {self.method.paths - 1}")
+        agent = Agent(
+            self.method,
+            self.task.spaces,
+            self.architecture,
+            jax.device_get(policy),
+            self.described["seed"],
+            self.described["clip_actions"],
+            int(i),
+        )
+        agent.metrics = rows(self.directory, "metrics.jsonl")
+        agent.evaluations = rows(self.directory, "evaluations.jsonl")
+        return agent
+
+
+def load(
+    directory: str | os.PathLike,
+    *,
+    path: int | None = None,
+    env: str | MakeEnv | None = None,
+    allow_imports: bool = False,
+) -> Agent:
+    """The agent of a run directory: of its newest good checkpoint, finished or not.
+
+    `path` takes one of the K policies instead of the one that the picking rule reports. `env` is
+    needed where the run was trained on a callable. Code of other packages that the run names is
+    imported only with `allow_imports`.
+    """
+    return opened(directory, env=env, allow_imports=allow_imports).agent(path)
+
+
+def opened(
+    directory: str | os.PathLike,
+    *,
+    env: str | MakeEnv | None = None,
+    allow_imports: bool = False,
+) -> Opened:
+    """Read a run directory; nothing in it is changed."""
+    where = Path(directory)
+    described = RunDirectory(where).description()
+    if described is None:
+        raise BadRequest(f'"{where}" holds no run (there is no run.json)')
+    try:
+        method = config.from_json(described["method"], allow_imports)
+        on = task(env) if env is not None else _task(where, described, allow_imports)
+        _ = described["seed"], described["clip_actions"]
+    except (KeyError, TypeError, AttributeError) as error:
+        raise BadRequest(f'"{where}/run.json" is not complete: {error}') from error
+    architecture = architecture_of(method, on.spaces)
+    like = jax.eval_shape(partial(iteration.init, method, architecture), jax.random.key(0))
+    state = checkpoint.restored(like, _newest_good(where).arrays, "state")
+    return Opened(where, described, method, on, architecture, state)
+
+
+def play(
+    run: Opened, agent: Agent, episodes: int, seed: int, deterministic: bool = False
+) -> Episodes:
+    """Episodes of an agent; with the run's own seed, those of its evaluation at this checkpoint."""
+    envs = run.task.make(run.task.count or min(episodes, AT_ONCE))
+    clip = bool(run.described["clip_actions"])
+    evaluator = Evaluator(envs, run.task.spaces, seed, clip, available_cores())
+    try:
+        actor = Actor(run.architecture, agent.policy)
+        return evaluator.play(actor, run.iteration, episodes, deterministic)
+    finally:
+        evaluator.close()
+
+
+def _task(where: Path, described: dict[str, Any], allow_imports: bool) -> Task:
+    name = described["env"]
+    if ":" in name and not allow_imports:
+        raise BadRequest(
+            f'"{name}" imports a module, which is not done just because a file names it; pass '
+            "--allow-imports (allow_imports=True) if you trust it"
+        )
+    try:
+        return task(name, **described["env_kwargs"])
+    except BadRequest as error:
+        raise BadRequest(
+            f'"{where}" was trained on "{name}": {error}; if it was a callable, give it: '
+            f'mppo.load("{where}", env=make_env)'
+        ) from error
+
+
+def _newest_good(where: Path) -> Checkpoint:
+    """The newest checkpoint that verifies."""
+    folder = RunDirectory(where).checkpoints
+    refused: list[str] = []
+    for number in checkpoint.numbers(folder):
+        try:
+            return checkpoint.load(folder, number)
+        except CheckpointError as error:
+            refused.append(str(error))
+    if refused:
+        raise CheckpointError(f'"{where}" has no good checkpoint: {"; ".join(refused)}')
+    raise BadRequest(
+        f'"{where}" has no checkpoint yet; the first one is saved after a minute of training, and '
+        "when a run stops or ends"
+    )

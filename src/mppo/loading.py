@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 from mppo import checkpoint, config, iteration
 from mppo.actor import Actor
 from mppo.agent import Agent, architecture_of
-from mppo.checkpoint import Checkpoint
-from mppo.errors import BadRequest, CheckpointError
+from mppo.errors import BadRequest
 from mppo.evaluate import Episodes, Evaluator
 from mppo.iteration import State
 from mppo.lazy import jax
@@ -20,7 +19,7 @@ from mppo.policies import Architecture
 from mppo.population import member
 from mppo.programs import programs
 from mppo.store import RunDirectory, rows
-from mppo.tasks import MakeEnv, Task, task
+from mppo.tasks import AnyEnv, Task, recorded_task
 from mppo.threads import available_cores
 
 AT_ONCE = 10  # environments of an evaluation: as many as a training run's own has
@@ -72,7 +71,7 @@ def load(
     directory: str | os.PathLike,
     *,
     path: int | None = None,
-    env: str | MakeEnv | None = None,
+    env: AnyEnv | None = None,
     allow_imports: bool = False,
 ) -> Agent:
     """The agent of a run directory: of its newest good checkpoint, finished or not.
@@ -87,23 +86,24 @@ def load(
 def opened(
     directory: str | os.PathLike,
     *,
-    env: str | MakeEnv | None = None,
+    env: AnyEnv | None = None,
     allow_imports: bool = False,
 ) -> Opened:
     """Read a run directory; nothing in it is changed."""
     where = Path(directory)
-    described = RunDirectory(where).description()
+    run = RunDirectory(where)
+    described = run.description()
     if described is None:
         raise BadRequest(f'"{where}" holds no run (there is no run.json)')
     try:
         method = config.from_json(described["method"], allow_imports)
-        on = task(env) if env is not None else _task(where, described, allow_imports)
+        on = recorded_task(described, env, None, allow_imports)
         _ = described["seed"], described["clip_actions"]
     except (KeyError, TypeError, AttributeError) as error:
         raise BadRequest(f'"{where}/run.json" is not complete: {error}') from error
     architecture = architecture_of(method, on.spaces)
     like = jax.eval_shape(partial(iteration.init, method, architecture), jax.random.key(0))
-    state = checkpoint.restored(like, _newest_good(where).arrays, "state")
+    state = checkpoint.restored(like, run.newest().arrays, "state")
     return Opened(where, described, method, on, architecture, state)
 
 
@@ -119,36 +119,3 @@ def play(
         return evaluator.play(actor, run.iteration, episodes, deterministic)
     finally:
         evaluator.close()
-
-
-def _task(where: Path, described: dict[str, Any], allow_imports: bool) -> Task:
-    name = described["env"]
-    if ":" in name and not allow_imports:
-        raise BadRequest(
-            f'"{name}" imports a module, which is not done just because a file names it; pass '
-            "--allow-imports (allow_imports=True) if you trust it"
-        )
-    try:
-        return task(name, **described["env_kwargs"])
-    except BadRequest as error:
-        raise BadRequest(
-            f'"{where}" was trained on "{name}": {error}; if it was a callable, give it: '
-            f'mppo.load("{where}", env=make_env)'
-        ) from error
-
-
-def _newest_good(where: Path) -> Checkpoint:
-    """The newest checkpoint that verifies."""
-    folder = RunDirectory(where).checkpoints
-    refused: list[str] = []
-    for number in checkpoint.numbers(folder):
-        try:
-            return checkpoint.load(folder, number)
-        except CheckpointError as error:
-            refused.append(str(error))
-    if refused:
-        raise CheckpointError(f'"{where}" has no good checkpoint: {"; ".join(refused)}')
-    raise BadRequest(
-        f'"{where}" has no checkpoint yet; the first one is saved after a minute of training, and '
-        "when a run stops or ends"
-    )

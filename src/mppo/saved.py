@@ -106,20 +106,9 @@ def _from_directory(where: Path) -> Saved:
     described = directory.description()
     if described is None:
         raise BadRequest(f'"{where}" holds no run (there is no run.json)')
-    refused: list[str] = []
-    for number in checkpoint.numbers(directory.checkpoints):
-        try:
-            found = checkpoint.load(directory.checkpoints, number)
-        except CheckpointError as error:
-            refused.append(str(error))
-            continue
-        metrics = [row for row in rows(where, "metrics.jsonl") if row["iteration"] < number]
-        steps = metrics[-1]["steps"] if metrics else 0
-        evaluations = [row for row in rows(where, "evaluations.jsonl") if row["steps"] <= steps]
-        return Saved(described, found.arrays, found.data, metrics, evaluations)
-    if refused:
-        raise CheckpointError(f'"{where}" has no good checkpoint: {"; ".join(refused)}')
-    raise BadRequest(
-        f'"{where}" has no checkpoint yet; the first one is saved after a minute of training, and '
-        "when a run stops or ends"
-    )
+    found = directory.newest()
+    number = found.data["iteration"]
+    metrics = [row for row in rows(where, "metrics.jsonl") if row["iteration"] < number]
+    steps = metrics[-1]["steps"] if metrics else 0
+    evaluations = [row for row in rows(where, "evaluations.jsonl") if row["steps"] <= steps]
+    return Saved(described, found.arrays, found.data, metrics, evaluations)

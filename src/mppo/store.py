@@ -98,8 +98,7 @@ class RunDirectory:
         self._lock = Lock(self.path)
         self.refuse_other(run)  # it may have come about while we waited
         if not (self.path / "run.json").exists():
-            # before any other file: alone they would look foreign
-            self.write("run.json", {**run, "sha256": hash_of(plain(run))})
+            self._describe(run)  # before any other file: alone they would look foreign
         self._events = Appender(self.path / "events.jsonl", None)
         found = self._newest_good()
         offsets = found.data["offsets"] if found is not None else dict.fromkeys(LOGS, 0)
@@ -112,7 +111,25 @@ class RunDirectory:
     def reopen(self, run: dict[str, Any]) -> None:
         """Let a run that has begun here go on for longer than `run.json` says."""
         (self.path / "final.json").unlink(missing_ok=True)  # first: it speaks of the shorter run
-        self.write("run.json", run)
+        self._describe(run)
+
+    def _describe(self, run: dict[str, Any]) -> None:
+        self.write("run.json", {**run, "sha256": hash_of(plain(run))})
+
+    def newest(self) -> Checkpoint:
+        """The newest checkpoint that verifies, for those who only read."""
+        refused: list[str] = []
+        for number in checkpoint.numbers(self.checkpoints):
+            try:
+                return checkpoint.load(self.checkpoints, number)
+            except CheckpointError as error:
+                refused.append(str(error))
+        if refused:
+            raise CheckpointError(f'"{self.path}" has no good checkpoint: {"; ".join(refused)}')
+        raise BadRequest(
+            f'"{self.path}" has no checkpoint yet; the first one is saved after a minute of '
+            "training, and when a run stops or ends"
+        )
 
     def refuse_other(self, run: dict[str, Any]) -> None:
         """Raise unless this run may be written here."""

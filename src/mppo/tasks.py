@@ -14,6 +14,7 @@ from gymnasium.vector import VectorEnv
 from mppo import envs
 from mppo.envs.checked import CheckedVectorEnv
 from mppo.envs.wrapping import Borrowed, Wrap, imported_wrapper, name_of_wrapper, wrapped
+from mppo.described import imports_code
 from mppo.errors import BadRequest, did_you_mean
 from mppo.spaces import Spaces
 
@@ -88,11 +89,13 @@ def recorded_task(
     An id with a module and the names of wrappers mean code to be imported: that is done only
     where the caller allows it.
     """
-    names = tuple(described.get("wrappers", ()))
+    names = described.get("wrappers", [])
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise BadRequest(f"run.json has the wrappers {names!r}; they must be names")
     chosen = tuple(wrappers) if wrappers is not None else ()
     if env is not None:
         return task(env, wrappers=chosen)
-    code = [described["env"]] * (":" in described["env"]) + list(names) * (wrappers is None)
+    code = [described["env"]] * imports_code(described["env"]) + names * (wrappers is None)
     if code and not allow_imports:
         raise BadRequest(
             f'"{code[0]}" is code of another package, which is not imported just because a file '

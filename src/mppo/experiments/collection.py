@@ -1,0 +1,132 @@
+"""All runs below a directory, read as they are: nothing is dropped, what is broken says so."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+from mppo.checkpoint import read_json
+from mppo.errors import BadRequest, CheckpointError
+from mppo.store import LARGEST_RUN, rows
+
+DEEPEST = 3
+"""Levels below the root at which runs are looked for: `ROOT/runs/<id>` and one more."""
+
+State = Literal["finished", "unfinished", "failed", "broken"]
+
+
+@dataclass(frozen=True)
+class Record:
+    """One run directory: what was asked for, and how far it came."""
+
+    directory: Path
+    method: str
+    settings: dict[str, Any]
+    """The resolved method, as in run.json."""
+    env: str
+    env_kwargs: dict[str, Any]
+    seed: int
+    steps: int
+    """Asked for."""
+    finished: bool
+    problem: str = ""
+    """Why the directory cannot be read, or what stopped the run."""
+    broken: bool = False
+
+    @property
+    def state(self) -> State:
+        """How the run stands."""
+        if self.broken:
+            return "broken"
+        if self.finished:
+            return "finished"
+        return "failed" if self.problem else "unfinished"
+
+    @cached_property
+    def _evaluations(self) -> list[dict[str, Any]]:
+        return _rows(self.directory, "evaluations.jsonl")
+
+    def evaluations(self) -> list[dict[str, Any]]:
+        """Rows of evaluations.jsonl; read once."""
+        return self._evaluations
+
+    def metrics(self) -> list[dict[str, Any]]:
+        """Rows of metrics.jsonl."""
+        return _rows(self.directory, "metrics.jsonl")
+
+    def visits(self) -> dict[str, Any] | None:
+        """How often each cell of the Maze was seen under each path; None elsewhere."""
+        file = self.directory / "visits.json"
+        return read_json(file, 1 << 24) if file.exists() else None
+
+
+def collect(root: Path) -> list[Record]:
+    """Every run below a directory, sorted by environment, method, settings and seed."""
+    root = Path(root)
+    if not root.is_dir():
+        raise BadRequest(
+            f'"{root}" is not a directory; give the --out of mppo paper run, or a directory of runs'
+        )
+    return sorted((_record(directory) for directory in _directories(root, DEEPEST)), key=_order)
+
+
+def _directories(folder: Path, levels: int) -> Iterator[Path]:
+    """Directories with a run.json, at most `levels` below; a run holds no further runs."""
+    if (folder / "run.json").exists():
+        yield folder
+    elif levels:
+        for entry in sorted(folder.iterdir()):
+            if entry.is_dir() and not entry.is_symlink() and not entry.name.startswith("."):
+                yield from _directories(entry, levels - 1)
+
+
+def _record(directory: Path) -> Record:
+    finished = (directory / "final.json").exists()
+    try:
+        run = read_json(directory / "run.json", LARGEST_RUN)
+        seed, steps = run["seed"], run["steps"]
+        words = [run["method_name"], run["method"], run["env"], run["env_kwargs"]]
+        kinds = (str, dict, str, dict)
+        fit = all(isinstance(word, kind) for word, kind in zip(words, kinds, strict=True))
+        if not fit or not isinstance(seed, int) or not isinstance(steps, int):
+            raise TypeError("a field is not of its type")
+        return Record(directory, *words, seed, steps, finished, _fault(directory, finished))
+    except (CheckpointError, KeyError, TypeError, OSError) as error:
+        why = f"no field {error}" if isinstance(error, KeyError) else str(error)
+        return Record(directory, "?", {}, "?", {}, -1, 0, False, f"run.json: {why}", True)
+
+
+def _fault(directory: Path, finished: bool) -> str:
+    """What stopped the run last, if a fault did: as the grid noted it, or the run itself."""
+    if finished:
+        return ""
+    noted = directory.parent.parent / "failures" / f"{directory.name}.json"
+    if noted.exists():
+        try:
+            return str(read_json(noted, LARGEST_RUN).get("message") or "failed")
+        except CheckpointError as error:
+            return str(error)
+    try:
+        events = rows(directory, "events.jsonl")
+    except ValueError:
+        return ""  # events explain; they decide nothing
+    last = events[-1] if events else {}
+    return str(last.get("message", "fault")) if last.get("event") == "fault" else ""
+
+
+def _rows(directory: Path, name: str) -> list[dict[str, Any]]:
+    try:
+        return rows(directory, name)
+    except (ValueError, OSError) as error:
+        raise CheckpointError(f'"{directory / name}" cannot be read: {error}') from error
+
+
+def _order(record: Record) -> tuple:
+    settings = json.dumps(record.settings, sort_keys=True)
+    kwargs = json.dumps(record.env_kwargs, sort_keys=True)
+    where = str(record.directory)
+    return record.env, record.method, settings, kwargs, record.seed, record.steps, where

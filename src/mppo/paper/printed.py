@@ -226,7 +226,8 @@ CLAIMS: dict[str, tuple[Claim, ...]] = {
             "curiosity-trpo",
             "area",
             "Section 4.4, Figure 7",
-            "it outperforms Curiosity-TRPO in all but one environment in terms of sample efficiency",
+            "it outperforms Curiosity-TRPO in all but one environment in terms of sample "
+            "efficiency",
         ),
         Claim(
             "multi-trpo",

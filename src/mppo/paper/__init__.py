@@ -1,1 +1,1 @@
-"""The paper's tables and figures: what it printed, and the same from our runs."""
+"""The paper by command: its tables and figures, the runs they need, and ours beside theirs."""

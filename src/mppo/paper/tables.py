@@ -9,7 +9,7 @@ from mppo.paper import panels
 from mppo.paper.cells import Runs
 from mppo.paper.comparison import Comparison
 from mppo.paper.document import FORMATS
-from mppo.paper.memory import memory_document
+from mppo.paper.memory_tables import memory_document
 from mppo.paper.printed import MEMORY, TABLES
 
 IDENTIFIERS = (*TABLES, *MEMORY)

@@ -22,8 +22,9 @@ PENDULUM = "SparseDoublePendulum"
 VARIED = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#999999")
 STYLES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)))
 NOTE = (
-    "left: thin lines are seeds, thick the mean, shaded its 95 % t interval; right, last tenth of "
-    "the evaluations: dots are seeds, bars the mean with 95 % (thin) and 75 % (thick) t intervals"
+    "left: thin lines are seeds, thick the mean, shaded its 95 % t interval (colours: right)"
+    "\nright: last tenth of the evaluations; dots are seeds (their number in brackets), bars the "
+    "mean with t intervals of 95 % (thin) and 75 % (thick)"
 )
 
 
@@ -46,16 +47,17 @@ def stacked(cell: Cell) -> tuple[np.ndarray, np.ndarray]:
 
 def draw_panel(curves: Any, finals: Any, lines: list[Line]) -> None:
     """Curves to the left; to the right the final score of every seed, and the paper's."""
-    for line in lines:
+    for line in filter(lambda line: line.cell.scores, lines):
         steps, values = stacked(line.cell)
         draw_seeds(curves, steps, values, line.colour, line.label, (0.95,), line.style)
     for place, line in enumerate(lines):
         scores = line.cell.finals
         for level, width in ((0.95, 1.2), (0.75, 3.2)):
-            found = t_interval(scores, level)
-            if np.isfinite(found.low):
+            if len(scores) > 1:
+                found = t_interval(scores, level)
                 finals.plot([found.low, found.high], [place] * 2, color=line.colour, lw=width)
-        finals.plot([scores.mean()], [place], marker="|", color=line.colour, ms=13, mew=2)
+        if len(scores):
+            finals.plot([scores.mean()], [place], marker="|", color=line.colour, ms=11, mew=2)
         finals.plot(
             scores, np.full(len(scores), place + 0.27), linestyle="", marker="o", ms=3.5,
             color=line.colour, alpha=0.65, markeredgewidth=0,
@@ -70,7 +72,7 @@ def draw_panel(curves: Any, finals: Any, lines: list[Line]) -> None:
                 linestyle=(0, (1.2, 0.8)), transform=curves.get_yaxis_transform(), clip_on=False,
             )  # fmt: skip
     finals.set_yticks(range(len(lines)), [f"{line.label} ({_seeds(line.cell)})" for line in lines])
-    finals.invert_yaxis()
+    finals.set_ylim(len(lines) - 0.4, -0.6)
     finals.tick_params(axis="y", length=0, labelsize=8)
     for axes in (curves, finals):
         axes.grid(True)
@@ -78,6 +80,8 @@ def draw_panel(curves: Any, finals: Any, lines: list[Line]) -> None:
 
 def _seeds(cell: Cell) -> str:
     waiting = sum(cell.states.values())
+    if not cell.scores:
+        return f"0 of {waiting}" if waiting else "no runs"
     return (
         f"{len(cell.scores)} of {len(cell.scores) + waiting}" if waiting else f"{len(cell.scores)}"
     )
@@ -106,7 +110,7 @@ def _figure(
         steps = steps_words(lines[0].cell.budget)
         curves.set(title=title, xlabel=STEPS_LABEL, ylabel="return (mean of 10 episodes)")
         curves.set_xlim(0, lines[0].cell.budget / 1e6)
-        finals.set(title=f"final return at {steps} steps (seeds)", xlabel="return")
+        finals.set(title=f"final return at {steps} steps", xlabel="return")
     for axes in grid.flat[2 * len(panels) :]:
         axes.axis("off")
     figure.supxlabel(caption, fontsize=9, color="0.3")
@@ -124,13 +128,12 @@ def performance(root: Path, table: str, identifier: str) -> Figure:
         lines = []
         for place, method in enumerate(printed.methods):
             cell = runs.cell(task, method, budget)
-            if cell.scores:
-                value = printed.value(task, method)
-                lines.append(Line(DISPLAY[method], COLOURS[method], STYLES[place], cell, value))
-        panels.append((task, lines))
+            value = printed.value(task, method)
+            lines.append(Line(DISPLAY[method], COLOURS[method], STYLES[place], cell, value))
+        panels.append((task, lines if any(line.cell.scores for line in lines) else []))
         missing[task] = f"mppo paper run {identifier} --tasks {task}"
     _refuse_empty(panels, root, identifier)
-    caption = f"{NOTE}; dashed: the paper's final mean (its own steps are not stated)"
+    caption = f"{NOTE}\ndashed: the paper's final means (it does not state its steps)"
     return _figure(panels, 2, caption, missing)
 
 

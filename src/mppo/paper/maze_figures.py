@@ -125,7 +125,9 @@ def returns_and_entropy(root: Path) -> Figure:
     ):
         axes.set(title=title, xlabel=STEPS_LABEL, ylabel=unit)
         axes.grid(True)
-    returns.legend(loc="upper left", bbox_to_anchor=(0.0, 0.93))
+        axes.set_xlim(0, cells[0].budget / 1e6)
+    handles, labels = returns.get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside upper center", ncols=len(labels))
     note = "thin lines: seeds; thick: mean; shaded: t interval of the mean, 95 % and 75 % (darker)"
     figure.supxlabel(f"{_seeds_words(cells)}\n{note}", fontsize=9, color="0.3")
     return figure
@@ -140,23 +142,20 @@ def visits(root: Path) -> Figure:
     shown = {method: maze for method, maze in mazes.items() if maze is not None}
     if not shown:
         raise BadRequest(f'the runs below "{root}" have no visits.json; only finished runs do')
-    figure = Figure(figsize=(4.3 * len(shown) + 0.6, 7.6), layout="constrained")
-    columns = figure.subfigures(1, len(shown), squeeze=False)[0]
+    across, most = 3, max(len(maze.visits) for maze in shown.values())
+    down = -(-most // across)
+    figure = Figure(figsize=(4.2 * len(shown) + 0.8, 4.9 + 1.6 * down), layout="constrained")
+    grid = figure.add_gridspec(1 + down, across * len(shown), height_ratios=[across, *[1] * down])
     image = None
-    for part, (method, maze) in zip(columns, shown.items(), strict=True):
-        seeds = sorted(maze.visits)
-        across = 3
-        down = -(-len(seeds) // across)
-        heights = [across, *[1] * down]
-        grid = part.add_gridspec(1 + down, across, height_ratios=heights)
-        total = sum(maze.visits.values())
-        axes = part.add_subplot(grid[0, :])
-        image = draw_visits(axes, np.asarray(total), maze.walls, maze.start, maze.goal)
-        share = f"{right_half(np.asarray(total)):.0%} of steps in the right half"
-        axes.set_title(f"{DISPLAY[method]}, {len(seeds)} seeds\n{share}")
-        for i, seed in enumerate(seeds):
-            small = part.add_subplot(grid[1 + i // across, i % across])
-            counts = maze.visits[seed]
+    for column, (method, maze) in enumerate(shown.items()):
+        first = across * column
+        total = np.sum(list(maze.visits.values()), axis=0)
+        axes = figure.add_subplot(grid[0, first : first + across])
+        image = draw_visits(axes, total, maze.walls, maze.start, maze.goal)
+        share = f"{right_half(total):.0%} of steps in the right half"
+        axes.set_title(f"{DISPLAY[method]}, {len(maze.visits)} seeds\n{share}")
+        for i, (seed, counts) in enumerate(sorted(maze.visits.items())):
+            small = figure.add_subplot(grid[1 + i // across, first + i % across])
             draw_visits(small, counts, maze.walls, maze.start, maze.goal, small=True)
             small.set_title(f"seed {seed}: {right_half(counts):.0%}", fontsize=8)
     bar = figure.colorbar(image, ax=figure.axes, shrink=0.5, pad=0.01, aspect=30)

@@ -111,13 +111,17 @@ def right_half(visits: np.ndarray) -> float:
 
 
 def _letters(axes: Any, start: tuple, goal: tuple, colour: str, size: int) -> None:
+    from matplotlib.patheffects import withStroke
+
+    edge = "black" if colour == "white" else "white"  # readable on bright and on dark cells
     for (column, row), letter in ((start, "S"), (goal, "G")):
         axes.text(
             column, row, letter, ha="center", va="center", color=colour, fontweight="bold",
-            fontsize=size,
+            fontsize=size, path_effects=[withStroke(linewidth=size / 5, foreground=edge)],
         )  # fmt: skip
 
 
 def _bare(axes: Any) -> None:
+    axes.spines[:].set_visible(True)
     axes.set_xticks([])
     axes.set_yticks([])

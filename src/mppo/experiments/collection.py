@@ -16,7 +16,8 @@ from mppo.store import LARGEST_RUN, rows
 DEEPEST = 3
 """Levels below the root at which runs are looked for: `ROOT/runs/<id>` and one more."""
 
-State = Literal["finished", "unfinished", "failed", "broken"]
+LARGEST_REQUEST = 1 << 26  # bytes
+State = Literal["finished", "unfinished", "missing", "failed", "broken"]
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,9 @@ class Record:
             return "broken"
         if self.finished:
             return "finished"
-        return "failed" if self.problem else "unfinished"
+        if self.problem:
+            return "failed"
+        return "unfinished" if (self.directory / "run.json").exists() else "missing"
 
     @cached_property
     def _evaluations(self) -> list[dict[str, Any]]:
@@ -71,7 +74,8 @@ def collect(root: Path) -> list[Record]:
         raise BadRequest(
             f'"{root}" is not a directory; give the --out of mppo paper run, or a directory of runs'
         )
-    return sorted((_record(directory) for directory in _directories(root, DEEPEST)), key=_order)
+    found = [_record(directory) for directory in _directories(root, DEEPEST)]
+    return sorted([*found, *_requested(root, {record.directory for record in found})], key=_order)
 
 
 def _directories(folder: Path, levels: int) -> Iterator[Path]:
@@ -84,10 +88,26 @@ def _directories(folder: Path, levels: int) -> Iterator[Path]:
                 yield from _directories(entry, levels - 1)
 
 
+def _requested(root: Path, there: set[Path]) -> list[Record]:
+    """Runs that were asked for here and have no directory here."""
+    wanted: dict[Path, dict[str, Any]] = {}
+    for file in sorted((root / "requests").glob("*.json")):
+        runs = read_json(file, LARGEST_REQUEST).get("runs")
+        for name, run in sorted(runs.items()) if isinstance(runs, dict) else ():
+            wanted[root / "runs" / Path(name).name] = run if isinstance(run, dict) else {}
+    return [_described(path, run) for path, run in wanted.items() if path not in there]
+
+
 def _record(directory: Path) -> Record:
+    try:
+        return _described(directory, read_json(directory / "run.json", LARGEST_RUN))
+    except CheckpointError as error:
+        return _broken(directory, str(error))
+
+
+def _described(directory: Path, run: dict[str, Any]) -> Record:
     finished = (directory / "final.json").exists()
     try:
-        run = read_json(directory / "run.json", LARGEST_RUN)
         seed, steps = run["seed"], run["steps"]
         words = [run["method_name"], run["method"], run["env"], run["env_kwargs"]]
         kinds = (str, dict, str, dict)
@@ -95,9 +115,14 @@ def _record(directory: Path) -> Record:
         if not fit or not isinstance(seed, int) or not isinstance(steps, int):
             raise TypeError("a field is not of its type")
         return Record(directory, *words, seed, steps, finished, _fault(directory, finished))
-    except (CheckpointError, KeyError, TypeError, OSError) as error:
-        why = f"no field {error}" if isinstance(error, KeyError) else str(error)
-        return Record(directory, "?", {}, "?", {}, -1, 0, False, f"run.json: {why}", True)
+    except (KeyError, TypeError) as error:
+        return _broken(
+            directory, f"no field {error}" if isinstance(error, KeyError) else str(error)
+        )
+
+
+def _broken(directory: Path, why: str) -> Record:
+    return Record(directory, "?", {}, "?", {}, -1, 0, False, f"run.json: {why}", True)
 
 
 def _fault(directory: Path, finished: bool) -> str:

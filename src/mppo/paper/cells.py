@@ -54,13 +54,15 @@ def _standard(method: str) -> dict[str, Any] | None:
 def differences(settings: dict[str, Any], base: dict[str, Any], prefix: str = "") -> dict[str, Any]:
     """The fields in which resolved settings differ from others, by dotted name.
 
+    A field that an older version did not have yet is at its default.
+
     >>> usual = {"paths": 8, "picking": {"alpha": 0.1}}
     >>> differences({"paths": 4, "picking": {"alpha": 0.0}}, usual)
     {'paths': 4, 'picking.alpha': 0.0}
     """
     found: dict[str, Any] = {}
-    for name in sorted(settings.keys() | base.keys()):
-        new, old = settings.get(name), base.get(name)
+    for name, new in sorted(settings.items()):
+        old = base.get(name)
         if new == old:
             continue
         if isinstance(new, dict) and isinstance(old, dict):

@@ -109,12 +109,14 @@ def _described(directory: Path, run: dict[str, Any]) -> Record:
     finished = (directory / "final.json").exists()
     try:
         seed, steps = run["seed"], run["steps"]
-        words = [run["method_name"], run["method"], run["env"], run["env_kwargs"]]
-        kinds = (str, dict, str, dict)
-        fit = all(isinstance(word, kind) for word, kind in zip(words, kinds, strict=True))
-        if not fit or not isinstance(seed, int) or not isinstance(steps, int):
+        method, settings, env, kwargs = (
+            run[name] for name in ("method_name", "method", "env", "env_kwargs")
+        )
+        kinds = ((method, str), (settings, dict), (env, str), (kwargs, dict))
+        if not all(isinstance(found, kind) for found, kind in (*kinds, (seed, int), (steps, int))):
             raise TypeError("a field is not of its type")
-        return Record(directory, *words, seed, steps, finished, _fault(directory, finished))
+        problem = _fault(directory, finished)
+        return Record(directory, method, settings, env, kwargs, seed, steps, finished, problem)
     except (KeyError, TypeError) as error:
         return _broken(
             directory, f"no field {error}" if isinstance(error, KeyError) else str(error)

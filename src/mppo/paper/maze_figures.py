@@ -146,7 +146,7 @@ def visits(root: Path) -> Figure:
     down = -(-most // across)
     figure = Figure(figsize=(4.2 * len(shown) + 0.8, 4.9 + 1.6 * down), layout="constrained")
     grid = figure.add_gridspec(1 + down, across * len(shown), height_ratios=[across, *[1] * down])
-    image = None
+    image: Any = None
     for column, (method, maze) in enumerate(shown.items()):
         first = across * column
         total = np.sum(list(maze.visits.values()), axis=0)

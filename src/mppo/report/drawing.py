@@ -17,7 +17,7 @@ from mppo.storage import write_atomically
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-SETTINGS = {
+SETTINGS: Any = {
     "svg.hashsalt": "mppo",  # names of elements must not be random
     "svg.fonttype": "path",
     "font.size": 10,

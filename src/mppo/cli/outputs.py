@@ -77,7 +77,7 @@ def copy_compact(options: argparse.Namespace) -> int:
 
     copied = compact(Path(options.dir), Path(options.out))
     print(
-        f"{copied.finished} finished runs in {options.out}, {copied.size / 1e6:.1f} MB; "
+        f"{copied.finished} finished runs in {options.out}, {copied.size / 1e6:.2f} MB; "
         f"{copied.failed} failed, {copied.left_out} not finished and left out"
     )
     return 0

@@ -51,7 +51,7 @@ def _came_from_outside(code: int) -> bool:
 
 
 def explained(code: int, output: str) -> str:
-    """Why a run ended, in one line: its own last words, or what its exit code means.
+    r"""Why a run ended, in one line: its own last words, or what its exit code means.
 
     >>> explained(-9, "")
     'killed by SIGKILL'

@@ -20,7 +20,7 @@ from mppo.policies import Architecture
 from mppo.population import member
 from mppo.programs import programs
 from mppo.store import RunDirectory, rows
-from mppo.tasks import MakeEnv, Task, task
+from mppo.tasks import MakeEnv, Task, recorded_task, task
 from mppo.threads import available_cores
 
 AT_ONCE = 10  # environments of an evaluation: as many as a training run's own has
@@ -123,14 +123,11 @@ def play(
 
 def _task(where: Path, described: dict[str, Any], allow_imports: bool) -> Task:
     name = described["env"]
-    if ":" in name and not allow_imports:
-        raise BadRequest(
-            f'"{name}" imports a module, which is not done just because a file names it; pass '
-            "--allow-imports (allow_imports=True) if you trust it"
-        )
     try:
-        return task(name, **described["env_kwargs"])
+        return recorded_task(described, allow_imports=allow_imports)
     except BadRequest as error:
+        if "--allow-imports" in str(error):
+            raise
         raise BadRequest(
             f'"{where}" was trained on "{name}": {error}; if it was a callable, give it: '
             f'mppo.load("{where}", env=make_env)'

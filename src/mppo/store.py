@@ -99,7 +99,7 @@ class RunDirectory:
         self.refuse_other(run)  # it may have come about while we waited
         if not (self.path / "run.json").exists():
             # before any other file: alone they would look foreign
-            self.write("run.json", {**run, "sha256": hash_of(plain(run))})
+            self._describe_as(run)
         self._events = Appender(self.path / "events.jsonl", None)
         found = self._newest_good()
         offsets = found.data["offsets"] if found is not None else dict.fromkeys(LOGS, 0)
@@ -112,7 +112,10 @@ class RunDirectory:
     def reopen(self, run: dict[str, Any]) -> None:
         """Let a run that has begun here go on for longer than `run.json` says."""
         (self.path / "final.json").unlink(missing_ok=True)  # first: it speaks of the shorter run
-        self.write("run.json", run)
+        self._describe_as(run)
+
+    def _describe_as(self, run: dict[str, Any]) -> None:
+        self.write("run.json", {**run, "sha256": hash_of(plain(run))})
 
     def refuse_other(self, run: dict[str, Any]) -> None:
         """Raise unless this run may be written here."""

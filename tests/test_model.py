@@ -15,7 +15,7 @@ from mppo.callbacks import StopOnReturn
 from mppo.config import overridden
 from mppo.errors import BadRequest, CheckpointError
 from mppo.picking import Best
-from mppo.store import plain
+from mppo.store import RunDirectory, plain
 from tests.worlds import ENVS, SMALL, STEPS, ByAction, Ledge, ledge, small
 
 BATCH = ENVS * STEPS
@@ -101,7 +101,8 @@ def test_a_run_directory_is_written_extended_and_taken_up(whole, tmp_path):
     assert json.loads((out / "final.json").read_text())["steps"] == BATCH
     parts.learn(3 * BATCH)
     assert parts.run.digest() == whole.run.digest()
-    assert json.loads((out / "run.json").read_text())["steps"] == 4 * BATCH
+    described = RunDirectory(out).description()  # verifies the hash of run.json
+    assert (described["steps"], "sha256" in described) == (4 * BATCH, True)
     final = json.loads((out / "final.json").read_text())
     assert (final["steps"], final["state_sha256"]) == (4 * BATCH, whole.run.digest())
 

@@ -97,7 +97,7 @@ def opened(
         raise BadRequest(f'"{where}" holds no run (there is no run.json)')
     try:
         method = config.from_json(described["method"], allow_imports)
-        on = recorded_task(described, env, None, allow_imports)
+        on = _task(where, described, env, allow_imports)
         _ = described["seed"], described["clip_actions"]
     except (KeyError, TypeError, AttributeError) as error:
         raise BadRequest(f'"{where}/run.json" is not complete: {error}') from error
@@ -119,3 +119,15 @@ def play(
         return evaluator.play(actor, run.iteration, episodes, deterministic)
     finally:
         evaluator.close()
+
+
+def _task(where: Path, described: dict[str, Any], env: AnyEnv | None, allow_imports: bool) -> Task:
+    try:
+        return recorded_task(described, env, None, allow_imports)
+    except BadRequest as error:
+        if env is not None or "--allow-imports" in str(error):
+            raise
+        raise BadRequest(
+            f'"{where}" was trained on "{described["env"]}": {error}; if it was a callable, give '
+            f'it: mppo.load("{where}", env=make_env)'
+        ) from error

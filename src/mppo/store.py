@@ -98,7 +98,7 @@ class RunDirectory:
         self._lock = Lock(self.path)
         self.refuse_other(run)  # it may have come about while we waited
         if not (self.path / "run.json").exists():
-            self._describe(run)  # before any other file: alone they would look foreign
+            self._write_description(run)  # before any other file: alone they would look foreign
         self._events = Appender(self.path / "events.jsonl", None)
         found = self._newest_good()
         offsets = found.data["offsets"] if found is not None else dict.fromkeys(LOGS, 0)
@@ -111,9 +111,9 @@ class RunDirectory:
     def reopen(self, run: dict[str, Any]) -> None:
         """Let a run that has begun here go on for longer than `run.json` says."""
         (self.path / "final.json").unlink(missing_ok=True)  # first: it speaks of the shorter run
-        self._describe(run)
+        self._write_description(run)
 
-    def _describe(self, run: dict[str, Any]) -> None:
+    def _write_description(self, run: dict[str, Any]) -> None:
         self.write("run.json", {**run, "sha256": hash_of(plain(run))})
 
     def newest(self) -> Checkpoint:

@@ -26,6 +26,12 @@ def test_wrappers_from_the_command_line(tmp_path, capsys):
     assert "--allow-imports" in capsys.readouterr().err
     assert main(["resume", str(out), "--allow-imports"]) == 0
     assert "finished already" in capsys.readouterr().out
+    assert main(["evaluate", str(out), "--episodes", "1", "--json"]) == 2
+    assert "--allow-imports" in capsys.readouterr().err
+    words_of_evaluate = ["evaluate", str(out), "--episodes", "1", "--json", "--allow-imports"]
+    assert main(words_of_evaluate) == 0
+    returns = json.loads(capsys.readouterr().out)["returns"]
+    assert returns[0] >= 200  # one more for each step: it was evaluated inside the wrapper, too
     without = words[:-2]
     assert main(without) == 2
     assert "wrappers differ" in capsys.readouterr().err

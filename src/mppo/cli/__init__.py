@@ -23,6 +23,7 @@ class Command(NamedTuple):
 COMMANDS = {
     "train": Command("mppo.cli.train", "train a method on an environment", True),
     "resume": Command("mppo.cli.resume", "go on with a run that was interrupted", True),
+    "report": Command("mppo.cli.report", "write one HTML page about one run or many"),
     "methods": Command("mppo.cli.listing", "list the methods and what they differ in"),
     "envs": Command("mppo.cli.listing", "list the tasks of the paper"),
     "bench": Command("mppo.cli.bench", "measure speed, memory and start-up on this machine"),

@@ -76,8 +76,8 @@ class Form:
 
 
 SMALL = Form()
-LARGE = Form(760, 340, 52, 150, 12, 44, "large")
-WIDE = Form(640, 260, 50, 96, 10, 42, "wide")
+LARGE = Form(760, 346, 52, 150, 12, 50, "large")
+WIDE = Form(640, 264, 50, 84, 10, 46, "wide")
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,8 +118,7 @@ class Chart:
     def _scales(self, series: list[Series]) -> tuple[Scale, Scale]:
         width, height = self.form.inner
         xs = np.concatenate([one.bold.x for one in series])
-        low, high = float(xs.min()), float(xs.max())
-        x = Scale(low, high if high > low else low + 1, width)
+        x = Scale(0, max(float(xs.max()), 1.0), width)
         seen = [one.bold.mean for one in series]  # a band of few seeds may leave the picture
         seen += [line.y for one in series for line in one.thin]
         drawn = np.concatenate([*seen, np.array([level for level, _ in self.references])])
@@ -190,12 +189,13 @@ class Chart:
                 f'd="{MARKERS[one.look.colour]}"/>'
             )
         labels = _end_labels(series, at) if form.right > 60 else []
+        longest = (form.right - 12) // 7
         places = apart([end for end, _, _ in labels], 17, 6, form.inner[1] - 4)
         for place, (_, name, owner) in zip(places, labels, strict=True):
             owned = f' data-series="{owner}"' if owner is not None else ""
             found.append(
                 f'<text class="direct"{owned} x="{form.width - form.right + 12}" '
-                f'y="{n(form.top + place + 4)}">{escaped(shortened(name, 20))}</text>'
+                f'y="{n(form.top + place + 4)}">{escaped(shortened(name, longest))}</text>'
             )
         return f'<g class="ends">{"".join(found)}</g>'
 
@@ -226,7 +226,7 @@ def _ranges(numbers: list[int]) -> str:
     """Sorted numbers, neighbours joined.
 
     >>> _ranges([0, 1, 2, 5, 7, 8]), _ranges([3])
-    ('paths 0–2 5 7–8', 'path 3')
+    ('0–2 5 7–8', '3')
     """
     stretches: list[list[int]] = []
     for number in numbers:
@@ -234,8 +234,7 @@ def _ranges(numbers: list[int]) -> str:
             stretches[-1][1] = number
         else:
             stretches.append([number, number])
-    words = " ".join(str(a) if a == b else f"{a}–{b}" for a, b in stretches)
-    return f"path{'s' if len(numbers) > 1 else ''} {words}"
+    return " ".join(str(a) if a == b else f"{a}–{b}" for a, b in stretches)
 
 
 def _axes(form: Form, x: Scale, y: Scale) -> str:
@@ -249,14 +248,14 @@ def _axes(form: Form, x: Scale, y: Scale) -> str:
     )
     bottom = form.top + height
     columns = "".join(
-        f'<text x="{n(form.left + float(x(place)))}" y="{bottom + 16}" text-anchor="middle">'
+        f'<text x="{n(form.left + float(x(place)))}" y="{bottom + 18}" text-anchor="middle">'
         f"{text.steps(place)}</text>"
         for place in x.ticks(5)
     )
     return (
         f'<g class="axes">{rows}<path class="base" d="M{form.left} {bottom}h{width}"/></g>'
         f'<g class="axes x-ticks">{columns}</g>'
-        f'<text class="axis-name" x="{n(form.left + width / 2)}" y="{form.height - 6}" '
+        f'<text class="axis-name" x="{n(form.left + width / 2)}" y="{form.height - 5}" '
         f'text-anchor="middle">environment steps</text>'
     )
 

@@ -137,11 +137,8 @@ def differences(rows: Sequence[dict[str, str]]) -> list[str]:
     """
     names = dict.fromkeys(name for row in rows for name in row)
     differing = [name for name in names if len({row.get(name, _MISSING) for row in rows}) > 1]
-    return [name for name in differing if _owner(name) not in differing]
-
-
-def _owner(name: str) -> str:
-    return name.rpartition(".")[0]
+    owners = lambda name: {name[:place] for place, letter in enumerate(name) if letter == "."}
+    return [name for name in differing if not owners(name) & set(differing)]
 
 
 def _labels(runs: list[RunRecord]) -> list[str]:

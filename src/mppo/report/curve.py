@@ -88,19 +88,22 @@ def thinned(y: np.ndarray, limit: int) -> np.ndarray:
     """Indices of at most about `limit` points that keep both ends and the extremes between.
 
     >>> thinned(np.array([0.0, 1, 9, 1, 0, 1, -5, 1, 0, 1]), 6).tolist()
-    [0, 2, 4, 6, 9]
+    [0, 2, 5, 6, 8, 9]
     """
     n = len(y)
     if n <= limit:
         return np.arange(n)
-    keep = {0, n - 1}
-    for part in np.array_split(np.arange(n), max(1, (limit - 2) // 2)):
-        known = part[np.isfinite(y[part])]
-        if len(known):
-            keep |= {int(known[np.argmin(y[known])]), int(known[np.argmax(y[known])])}
-        if len(known) < len(part):  # a gap stays a gap
-            keep.add(int(part[~np.isfinite(y[part])][0]))
-    return np.array(sorted(keep))
+    width = -(-n // max(1, (limit - 2) // 2))  # of a stretch that keeps its two extremes
+    stretches = np.full(-(-n // width) * width, np.nan)
+    stretches[:n] = y
+    stretches = stretches.reshape(-1, width)
+    known = np.isfinite(stretches)
+    start = np.arange(len(stretches)) * width
+    lowest = start + np.where(known, stretches, np.inf).argmin(1)
+    highest = start + np.where(known, stretches, -np.inf).argmax(1)
+    gaps = (start + known.argmin(1))[~known.all(1)]  # a gap stays a gap
+    keep = np.unique(np.concatenate([[0, n - 1], lowest, highest, gaps]))
+    return keep[keep < n]
 
 
 def smoothed(y: np.ndarray, width: int) -> np.ndarray:

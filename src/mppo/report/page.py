@@ -16,6 +16,7 @@ from mppo.report.compare import Group, groups, repeated
 from mppo.report.paths import Maze, group_maps, picking
 from mppo.report.read import RunRecord
 from mppo.report.style import DARK_PAGE, DISPLAY, LIGHT_PAGE, PLACES
+from mppo.report.svg import DASHES
 from mppo.report.text import escaped, tag
 
 _POINTS = 400  # of a curve, in a report of few runs
@@ -24,7 +25,7 @@ _MAPS = 24  # runs whose visits are drawn path by path
 _OPEN = 3  # runs whose details are open at first
 _BESIDE = 5  # configurations whose numbers stand beside the chart
 _HERO = 2  # tasks that get a large chart each
-_CARD = Form(560, 300, 52, 20, 12, 42, "card")
+_CARD = Form(560, 304, 52, 20, 12, 46, "card")
 
 
 def html(directories: Sequence[str | Path], title: str | None = None) -> str:
@@ -271,16 +272,20 @@ _HOW = (
 
 
 def looks(found: Sequence[Group]) -> dict[str, Look]:
-    """A colour and marker for each configuration: the method's own if it is free."""
+    """A colour and marker for each configuration: the method's own if it is free.
+
+    Variants of one method are dashed, so that equal curves show through each other.
+    """
     labels = {group.label: group.method_name for group in found}
     wanted = {label: PLACES.get(name, len(LIGHT_PAGE) - 1) for label, name in labels.items()}
-    taken: dict[str, Look] = {}
     spare = [place for place in range(len(LIGHT_PAGE)) if place not in wanted.values()]
+    taken: dict[str, Look] = {}
     for label, place in wanted.items():
         used = [look.colour for look in taken.values()]
         if place in used:
             place = spare.pop(0) if spare else min(range(len(LIGHT_PAGE)), key=used.count)
-        taken[label] = Look(place, min(used.count(place), 3))
+        before = [labels[other] for other in taken].count(labels[label])
+        taken[label] = Look(place, before % len(DASHES))
     return taken
 
 

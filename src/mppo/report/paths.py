@@ -30,8 +30,8 @@ def picking(run: RunRecord) -> str:
     picked, steps = picked[known].astype(int), steps[known]
     if run.paths < 2 or not len(picked):
         return ""
-    row = 17 if run.paths <= 12 else 10
-    form = Form(760, run.paths * row + 54, 46, 92, 10, 44, "large strip")
+    row = 18 if run.paths <= 12 else 12
+    form = Form(640, run.paths * row + 56, 46, 84, 10, 46, "strip")
     width, height = form.inner
     x = Scale(0, float(steps.max()) or 1, width)
     shares = _shares(picked, run.paths)
@@ -57,7 +57,7 @@ def picking(run: RunRecord) -> str:
             f"{counts[path]} · {text.share(counts[path], len(picked))}</text>"
         )
     ticks = "".join(
-        f'<text x="{n(form.left + float(x(at)))}" y="{form.top + height + 16}" '
+        f'<text x="{n(form.left + float(x(at)))}" y="{form.top + height + 18}" '
         f'text-anchor="middle">{text.steps(at)}</text>'
         for at in x.ticks(5)
     )
@@ -65,7 +65,7 @@ def picking(run: RunRecord) -> str:
     drawing = tag(
         "svg",
         f'<g class="axes">{"".join(lanes)}{ticks}</g><text class="axis-name" '
-        f'x="{n(form.left + width / 2)}" y="{form.height - 6}" text-anchor="middle">'
+        f'x="{n(form.left + width / 2)}" y="{form.height - 5}" text-anchor="middle">'
         "environment steps</text>",
         viewBox=f"0 0 {form.width} {form.height}",
         role="img",
@@ -79,7 +79,7 @@ def picking(run: RunRecord) -> str:
         "On the right: picks and their share."
     )
     caption = tag("figcaption", tag("h3", "The course of picking") + tag("p", hint, class_="hint"))
-    return tag("figure", caption + drawing, class_="chart large strip")
+    return tag("figure", caption + drawing, class_="chart strip")
 
 
 def _shares(picked: np.ndarray, paths: int) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 from collections.abc import Iterator, Sequence
@@ -18,6 +19,7 @@ from mppo.store import FORMAT, LARGEST_RUN
 DEPTH = 3  # directories below those given in which runs are looked for
 LARGEST_FILE = 1 << 28  # bytes of one log
 MOST_PATHS = 64
+_LARGEST = 1e300  # beyond it a chart cannot calculate
 Row = dict[str, Any]
 
 
@@ -84,7 +86,7 @@ def column(rows: Sequence[Row], key: str) -> np.ndarray:
     >>> column([{"kl": 0.5}, {"kl": None}, {"kl": "x"}, {"kl": True}], "kl").tolist()
     [0.5, nan, nan, 1.0]
     """
-    return np.array([_number(row.get(key)) for row in rows], dtype=float)
+    return _numbers([row.get(key) for row in rows])
 
 
 def columns(rows: Sequence[Row], key: str, width: int) -> np.ndarray:
@@ -93,8 +95,7 @@ def columns(rows: Sequence[Row], key: str, width: int) -> np.ndarray:
     for into, row in zip(found, rows, strict=True):
         given = row.get(key)
         if isinstance(given, list):
-            numbers = [_number(item) for item in given[:width]]
-            into[: len(numbers)] = numbers
+            into[: len(given)] = _numbers(given[:width])
     return found
 
 
@@ -213,6 +214,14 @@ def _rows(file: Path, notes: list[str]) -> list[Row]:
     return found
 
 
+def _numbers(values: list[Any]) -> np.ndarray:
+    if {float, int}.issuperset(map(type, values)):  # nearly always
+        with contextlib.suppress(OverflowError):
+            found = np.array(values, dtype=float)
+            return np.where(np.abs(found) < _LARGEST, found, np.nan)
+    return np.array([_number(value) for value in values], dtype=float)
+
+
 def _number(value: Any) -> float:
     if not isinstance(value, int | float):
         return math.nan
@@ -220,4 +229,4 @@ def _number(value: Any) -> float:
         number = float(value)
     except OverflowError:
         return math.nan
-    return number if math.isfinite(number) and abs(number) < 1e300 else math.nan
+    return number if math.isfinite(number) and abs(number) < _LARGEST else math.nan

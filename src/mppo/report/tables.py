@@ -30,8 +30,7 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]], kind: str = "") ->
 
 def named(group: Group, looks: Looks) -> str:
     """The configuration's name with its key."""
-    title = group.flat.get("picking", "") if ":" in group.flat.get("picking", "") else None
-    return swatch(looks[group.label]) + tag("span", escaped(group.label, 90), title=title)
+    return swatch(looks[group.label]) + tag("span", escaped(group.label, 90))
 
 
 def final_return(run: RunRecord) -> float:

@@ -108,7 +108,7 @@ def duration(seconds: float) -> str:
     """A time span.
 
     >>> duration(3.24), duration(75), duration(7300)
-    ('3.2 s', '1 min 15 s', '2 h 2 min')
+    ('3.2 s', '1 min 15 s', '2 h 1 min')
     """
     if seconds < 60:
         return f"{seconds:.1f} s"

@@ -1,7 +1,7 @@
 
 "use strict";
 (() => {
-  const SVG = "http://www.w3.org/2000/svg";
+  const SVG = document.querySelector("svg")?.namespaceURI;
   const make = (name, attributes, parent) => {
     const made = name === "div" || name === "p" || name === "span" || name === "b" || name === "button"
       ? document.createElement(name) : document.createElementNS(SVG, name);
@@ -14,7 +14,8 @@
     const size = Math.max(Math.abs(value), range / 1000);
     if (size !== 0 && (size < 1e-4 || size >= 1e9)) return value.toExponential(2);
     const places = Math.max(0, Math.min(8, 3 - Math.ceil(Math.log10(range || 1))));
-    return value.toLocaleString("en", { maximumFractionDigits: places });
+    const shown = value.toLocaleString("en", { maximumFractionDigits: places });
+    return /[1-9]/.test(shown) ? shown.replace("-", "−") : "0";
   };
   const steps = (value) => {
     for (const [unit, letter] of [[1e9, "G"], [1e6, "M"], [1e3, "k"]])

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import numpy as np
 
 from mppo.report import text
 from mppo.report.curve import Line, Summary, smoothed, summarised
+from mppo.report.marks import Look, ranges, swatch
 from mppo.report.svg import (
     DASHES,
     MARKERS,
@@ -22,20 +22,7 @@ from mppo.report.svg import (
     n,
 )
 from mppo.report.text import escaped, shortened, tag
-
-COLOURS = len(MARKERS)
-
-
-class Look(NamedTuple):
-    """How a series is told from others: colour and marker, then dash."""
-
-    colour: int
-    dash: int = 0
-
-    @classmethod
-    def number(cls, place: int) -> Look:
-        """The look of the series in that place."""
-        return cls(place % COLOURS, place // COLOURS % len(DASHES))
+from mppo.report.values import value_table
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,19 +86,18 @@ class Chart:
         series = [one for one in self.series if np.isfinite(one.bold.mean).any()]
         if not series:
             return ""
+        if len(series) == 1 and self.form.right > 24:  # its name is in the title
+            return replace(self, form=replace(self.form, right=24)).figure()
         x, y = self._scales(series)
         legend = _legend(series) if self.legend and len(series) > 1 else ""
         log = " The vertical axis is logarithmic." if y.log else ""
         hint = tag("p", escaped(self.hint + log), class_="hint") if self.hint or log else ""
-        if len(series) == 1:  # its name is in the title
-            self = replace(self, form=replace(self.form, right=min(self.form.right, 24)))
-            x, y = self._scales(series)
         return tag(
             "figure",
             tag("figcaption", tag("h3", escaped(self.title)) + hint)
             + legend
             + self._svg(series, x, y)
-            + _values(series),
+            + value_table([(one.name, one.bold) for one in series]),
             class_=f"chart {self.form.kind}",
         )
 
@@ -200,43 +186,6 @@ class Chart:
         return f'<g class="ends">{"".join(found)}</g>'
 
 
-def _end_labels(series: list[Series], at: list[float]) -> list[tuple[float, str, int | None]]:
-    """Where, what and whose: numbered lines that end within a few units share one label."""
-    if any(one.number is None for one in series):
-        names = [one.name for one in series]
-        head = names[0].partition(" · ")[0]
-        if len(names) > 1 and all(name.partition(" · ")[0] == head for name in names):
-            names = [name.partition(" · ")[2] or name for name in names]
-        return [(end, name, i) for i, (end, name) in enumerate(zip(at, names, strict=True))]
-    together: list[list[int]] = []
-    for place in sorted(range(len(at)), key=lambda i: at[i]):
-        if together and at[place] - at[together[-1][-1]] < 5:
-            together[-1].append(place)
-        else:
-            together.append([place])
-    labels = []
-    for members in together:
-        middle = sum(at[i] for i in members) / len(members)
-        numbers = sorted(series[i].number or 0 for i in members)
-        labels.append((middle, _ranges(numbers), members[0] if len(members) == 1 else None))
-    return labels
-
-
-def _ranges(numbers: list[int]) -> str:
-    """Sorted numbers, neighbours joined.
-
-    >>> _ranges([0, 1, 2, 5, 7, 8]), _ranges([3])
-    ('0–2 5 7–8', '3')
-    """
-    stretches: list[list[int]] = []
-    for number in numbers:
-        if stretches and number == stretches[-1][1] + 1:
-            stretches[-1][1] = number
-        else:
-            stretches.append([number, number])
-    return " ".join(str(a) if a == b else f"{a}–{b}" for a, b in stretches)
-
-
 def _axes(form: Form, x: Scale, y: Scale) -> str:
     width, height = form.inner
     rows = "".join(
@@ -260,15 +209,26 @@ def _axes(form: Form, x: Scale, y: Scale) -> str:
     )
 
 
-def swatch(look: Look) -> str:
-    """A piece of the line with its marker."""
-    dash = DASHES[look.dash]
-    dashed = f' stroke-dasharray="{dash}"' if dash else ""
-    return (
-        f'<svg class="swatch c{look.colour}" viewBox="0 0 26 12" aria-hidden="true">'
-        f'<path class="mean" d="M0 6h26"{dashed}/>'
-        f'<path class="mark" transform="translate(13 6)" d="{MARKERS[look.colour]}"/></svg>'
-    )
+def _end_labels(series: list[Series], at: list[float]) -> list[tuple[float, str, int | None]]:
+    """Where, what and whose: numbered lines that end within a few units share one label."""
+    if any(one.number is None for one in series):
+        names = [one.name for one in series]
+        head = names[0].partition(" · ")[0]
+        if len(names) > 1 and all(name.partition(" · ")[0] == head for name in names):
+            names = [name.partition(" · ")[2] or name for name in names]
+        return [(end, name, i) for i, (end, name) in enumerate(zip(at, names, strict=True))]
+    together: list[list[int]] = []
+    for place in sorted(range(len(at)), key=lambda i: at[i]):
+        if together and at[place] - at[together[-1][-1]] < 5:
+            together[-1].append(place)
+        else:
+            together.append([place])
+    labels = []
+    for members in together:
+        middle = sum(at[i] for i in members) / len(members)
+        numbers = sorted(series[i].number or 0 for i in members)
+        labels.append((middle, ranges(numbers), members[0] if len(members) == 1 else None))
+    return labels
 
 
 def _legend(series: Sequence[Series]) -> str:
@@ -283,33 +243,6 @@ def _legend(series: Sequence[Series]) -> str:
         for place, one in enumerate(series)
     )
     return tag("ul", entries, class_="legend")
-
-
-def _values(series: Sequence[Series], rows: int = 8) -> str:
-    """The curves as a table for those who cannot or do not want to read the drawing."""
-    x = np.unique(np.concatenate([one.bold.x for one in series]))
-    chosen = x[np.unique(np.linspace(0, len(x) - 1, min(rows, len(x))).round().astype(int))]
-    head = "".join(tag("th", escaped(one.name, 90), scope="col") for one in series)
-    body = []
-    for place in chosen.tolist():
-        cells = "".join(tag("td", _cell(one.bold, place)) for one in series)
-        body.append(f"<tr>{tag('th', text.steps(place), scope='row')}{cells}</tr>")
-    grid = f'<table><thead><tr><th scope="col">steps</th>{head}</tr></thead>'
-    return tag(
-        "details",
-        tag("summary", "Values")
-        + tag("div", f"{grid}<tbody>{''.join(body)}</tbody></table>", class_="scroll"),
-        class_="values",
-    )
-
-
-def _cell(bold: Summary, place: float) -> str:
-    known = np.isfinite(bold.mean)
-    if not known.any() or place < bold.x[known][0] or place > bold.x[known][-1]:
-        return "–"
-    mean = float(np.interp(place, bold.x[known], bold.mean[known]))
-    half = float(np.interp(place, bold.x[known], (bold.high - bold.mean)[known]))
-    return text.value(mean) + (f" ± {text.value(half, 2)}" if np.isfinite(half) else "")
 
 
 def _last(values: np.ndarray) -> float:

@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mppo.report.charts import LARGE, WIDE, Chart, Look, Series
+from mppo.report.charts import LARGE, WIDE, Chart, Series
 from mppo.report.compare import Group
 from mppo.report.curve import FEWEST, Line
+from mppo.report.marks import Look
 from mppo.report.read import Row, RunRecord, column, columns
 from mppo.report.tables import Looks
 from mppo.report.text import visible

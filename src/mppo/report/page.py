@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import importlib.metadata
 from collections.abc import Sequence
-from importlib import resources
 from pathlib import Path
 
 from mppo.errors import BadRequest
 from mppo.report import diagnostics, read, repeat, tables, text
-from mppo.report.charts import Form, Look
+from mppo.report.charts import Form
 from mppo.report.compare import Group, groups, repeated
-from mppo.report.paths import Maze, group_maps, picking
+from mppo.report.marks import looks
+from mppo.report.paths import picking
 from mppo.report.read import RunRecord
-from mppo.report.style import DARK_PAGE, DISPLAY, LIGHT_PAGE, PLACES
-from mppo.report.svg import DASHES
+from mppo.report.shell import document
+from mppo.report.style import DISPLAY
 from mppo.report.text import escaped, tag
+from mppo.report.visits import Maze, group_maps
 
 _POINTS = 400  # of a curve, in a report of few runs
 _BYTES = 2_500_000  # that the curves of a large report may take together
@@ -52,18 +50,13 @@ class Page:
         self.runs = [run for group in self.groups for run in group.runs]
         self.tasks = list(dict.fromkeys(group.task for group in self.groups))
         self.problems, self.title = [*problems, *repeated(self.groups)], title or self._title()
-        self.looks = looks(self.groups)
+        self.looks = looks({group.label: group.method_name for group in self.groups})
         self.anchors = {run.name: f"run-{place}" for place, run in enumerate(self.runs)}
         curves = sum(2 * run.paths + len(diagnostics.MEASURES) + 4 for run in self.runs)
         self.points = max(40, min(_POINTS, _BYTES // (11 * max(curves, 1))))
 
     def html(self) -> str:
         """The whole file."""
-        style, script = _asset("report.css").replace("/*palette*/", _palette()), _asset("report.js")
-        policy = (
-            f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; "
-            "img-src data:; base-uri 'none'; form-action 'none'"
-        )
         sections = (
             ("results", "Results", self._results()),
             ("paths", "Paths", self._single() if len(self.runs) == 1 else ""),
@@ -77,17 +70,7 @@ class Page:
         body = "".join(
             tag("section", tag("h2", name) + content, id=place) for place, name, content in there
         )
-        return (
-            '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-            f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
-            '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-            '<meta name="color-scheme" content="light dark">\n'
-            '<meta name="referrer" content="no-referrer">\n'
-            f'<link rel="icon" href="data:,">\n<title>{escaped(self.title, 120)}</title>\n'
-            f"<style>{style}</style>\n</head>\n<body>\n{self._header(links)}\n"
-            f"<main>{self._trouble()}{body}</main>\n{_footer()}\n"
-            f"<script>{script}</script>\n</body>\n</html>\n"
-        )
+        return document(self.title, self._header(links), self._trouble() + body)
 
     def _title(self) -> str:
         labels = list(dict.fromkeys(group.label for group in self.groups))
@@ -271,50 +254,7 @@ _HOW = (
 )
 
 
-def looks(found: Sequence[Group]) -> dict[str, Look]:
-    """A colour and marker for each configuration: the method's own if it is free.
-
-    Variants of one method are dashed, so that equal curves show through each other.
-    """
-    labels = {group.label: group.method_name for group in found}
-    wanted = {label: PLACES.get(name, len(LIGHT_PAGE) - 1) for label, name in labels.items()}
-    spare = [place for place in range(len(LIGHT_PAGE)) if place not in wanted.values()]
-    taken: dict[str, Look] = {}
-    for label, place in wanted.items():
-        used = [look.colour for look in taken.values()]
-        if place in used:
-            place = spare.pop(0) if spare else min(range(len(LIGHT_PAGE)), key=used.count)
-        before = [labels[other] for other in taken].count(labels[label])
-        taken[label] = Look(place, before % len(DASHES))
-    return taken
-
-
 def _folded(summary: str, content: str, open_at_first: bool, anchor: str | None = None) -> str:
     place = f' id="{anchor}"' if anchor else ""
     start = f"<details{place} open>" if open_at_first else f"<details{place}>"
     return f"{start}<summary>{summary}</summary>{content}</details>"
-
-
-def _footer() -> str:
-    version = escaped(importlib.metadata.version("mppo"), 40)
-    return tag("footer", f"Made by mppo {version} from the run directories alone.")
-
-
-def _asset(name: str) -> str:
-    return resources.files("mppo.report").joinpath("assets", name).read_text(encoding="utf-8")
-
-
-def _palette() -> str:
-    """The colours of style.py as variables of the style sheet."""
-    light, dark = (
-        "".join(f"--s{place}:{colour};" for place, colour in enumerate(palette))
-        for palette in (LIGHT_PAGE, DARK_PAGE)
-    )
-    screen = f"@media screen and (prefers-color-scheme:dark){{:root{{{dark}}}}}"
-    classes = "".join(f".c{place}{{--c:var(--s{place})}}" for place in range(len(LIGHT_PAGE)))
-    return f":root{{{light}}}{screen}{classes}"
-
-
-def _hash(content: str) -> str:
-    digest = hashlib.sha256(content.encode()).digest()
-    return f"sha256-{base64.b64encode(digest).decode()}"

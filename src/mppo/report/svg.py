@@ -118,8 +118,8 @@ def band_path(summary: Summary, x: Scale, y: Scale, limit: int) -> str:
     found = []
     for part in np.split(np.arange(len(at)), np.flatnonzero(np.diff(known.astype(int))) + 1):
         if len(part) > 1 and known[part[0]]:
-            there = [f"{n(at[i])} {n(high[i])}" for i in part]
-            back = [f"{n(at[i])} {n(low[i])}" for i in part[::-1]]
+            there = [f"{n(float(at[i]))} {n(float(high[i]))}" for i in part]
+            back = [f"{n(float(at[i]))} {n(float(low[i]))}" for i in part[::-1]]
             found.append(f"M{'L'.join(there + back)}z")
     return "".join(found)
 
@@ -159,3 +159,13 @@ def apart(places: list[float], gap: float, low: float, high: float) -> list[floa
         for place, i in enumerate(members):
             moved[i] = start + place * gap
     return moved
+
+
+def stretches(there: np.ndarray) -> list[tuple[int, int]]:
+    """Where neighbours are set.
+
+    >>> stretches(np.array([0, 1, 1, 0, 1], bool))
+    [(1, 3), (4, 5)]
+    """
+    edges = np.flatnonzero(np.diff(np.concatenate([[0], there.astype(int), [0]])))
+    return list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))

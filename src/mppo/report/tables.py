@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from mppo.report import text
-from mppo.report.charts import Look, swatch
 from mppo.report.compare import Group, differences, settings
 from mppo.report.curve import interval
+from mppo.report.marks import Look, swatch
 from mppo.report.read import RunRecord, column
 from mppo.report.text import escaped, tag
 
@@ -122,7 +122,14 @@ def time(groups: Sequence[Group], looks: Looks, with_task: bool) -> str:
         ]
         bar = _bar((parts / max(total, 1e-9)).tolist())
         rows.append(
-            [name, bar, *cells, text.duration(total), text.value(rate), text.duration(float(first))]
+            [
+                name,
+                bar,
+                *cells,
+                text.duration(total),
+                text.value(float(rate)),
+                text.duration(float(first)),
+            ]
         )
     if not rows:
         return ""

@@ -22,7 +22,7 @@ def visible(value: Any, longest: int = LONGEST) -> str:
     more = len(text) - longest
     if more > 0:
         text = text[:longest]
-    shown = "".join(_seen(letter) for letter in text)
+    shown = text if text.isprintable() else "".join(_seen(letter) for letter in text)
     return f"{shown}… ({more:,} more characters)" if more > 0 else shown
 
 

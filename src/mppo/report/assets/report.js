@@ -19,7 +19,7 @@
   };
   const steps = (value) => {
     for (const [unit, letter] of [[1e9, "G"], [1e6, "M"], [1e3, "k"]])
-      if (Math.abs(value) >= unit) return Number((value / unit).toPrecision(4)) + letter;
+      if (Math.abs(value) >= unit) return Number((value / unit).toPrecision(3)) + letter;
     return String(Math.round(value));
   };
   const points = (path) => {

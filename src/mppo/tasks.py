@@ -12,9 +12,9 @@ import gymnasium
 from gymnasium.vector import VectorEnv
 
 from mppo import envs
+from mppo.described import imports_code
 from mppo.envs.checked import CheckedVectorEnv
 from mppo.envs.wrapping import Borrowed, Wrap, imported_wrapper, name_of_wrapper, wrapped
-from mppo.described import imports_code
 from mppo.errors import BadRequest, did_you_mean
 from mppo.spaces import Spaces
 

@@ -25,15 +25,16 @@ COMMANDS = {
     "resume": Command("mppo.cli.resume", "go on with a run that was interrupted", True),
     "evaluate": Command("mppo.cli.evaluate", "play episodes of a trained policy"),
     "video": Command("mppo.cli.video", "film a trained policy"),
+    "report": Command("mppo.cli.report", "write one HTML page about one run or many"),
     "export": Command("mppo.cli.export", "write a policy as ONNX or safetensors"),
-    "completion": Command("mppo.cli.completion", "print a script that completes words on TAB"),
     "logs": Command("mppo.cli.logs", "a run as CSV, or in TensorBoard, W&B or Trackio"),
+    "paper": Command("mppo.cli.paper", "the paper's tables and figures, run and compared"),
+    "sweep": Command("mppo.cli.sweep", "a grid of your own: tasks x methods x seeds"),
     "methods": Command("mppo.cli.listing", "list the methods and what they differ in"),
     "envs": Command("mppo.cli.listing", "list the tasks of the paper"),
     "bench": Command("mppo.cli.bench", "measure speed, memory and start-up on this machine"),
-    "paper": Command("mppo.cli.paper", "the paper's tables and figures, run and compared"),
-    "sweep": Command("mppo.cli.sweep", "a grid of your own: tasks x methods x seeds"),
     "demo": Command("mppo.cli.demo", "the paper's motivating example on the Maze, in minutes"),
+    "completion": Command("mppo.cli.completion", "print a script that completes words on TAB"),
 }
 
 OVERVIEW = """\

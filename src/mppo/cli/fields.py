@@ -66,7 +66,8 @@ def add_option(group: Any, option: Option) -> None:
         group.add_argument(flag, dest=option.name, action="store_true", help=text)
         return
     if option.default is not None:
-        shown = " ".join(map(str, option.default)) if _several(option.kind) else option.default
+        default: Any = option.default
+        shown = " ".join(map(str, default)) if _several(option.kind) else default
         text = f"{text} [{shown}]".strip()
     if option.kind is bool:
         off = ".".join([*flag.split(".")[:-1], f"no-{flag.split('.')[-1]}"])

@@ -22,7 +22,7 @@ def run(*words: str) -> int:
     """The exit code of `mppo WORDS`."""
     try:
         return main(list(words))
-    except SystemExit as error:  # argparse and tyro leave by this door
+    except SystemExit as error:  # argparse leaves by this door
         return int(error.code or 0)
 
 

@@ -18,7 +18,7 @@ and seeds; every field of a method can be set or varied:
   seeds = 6                        # 0 to 5; or a list
   tasks = ["mppo/Maze-v0",
            {env = "mppo/Maze-v0", arguments = {layout = "one-wall"}}]
-  methods = ["trpo", {name = "mp-trpo", vary = {"picking.alpha" = [0, 0.1, 0.5]}}]
+  methods = ["trpo", {name = "mp-trpo", vary = {"picking.alpha" = [0, 0.1]}}]
 
 A second call continues; more seeds, tasks or values add only what is missing."""
 

@@ -166,7 +166,7 @@ def test_no_environment_variable_reaches_the_page(tmp_path, monkeypatch):
 def test_a_hundred_runs_stay_small(tmp_path):
     for place in range(100):
         name = ("mp-trpo", "trpo", "multi-trpo", "ppo")[place % 4]
-        write(tmp_path / f"{place:03}", described(name, place), paths=8, iterations=200)
+        write(tmp_path / f"{place:03}", described(name, place), paths=8, iterations=120)
     page = html([tmp_path])
     assert len(page.encode()) < 5e6
     assert Parsed(page).classes["strip"] == 100

@@ -252,8 +252,8 @@ class Page:
 
 
 _HOW = (
-    "Return at the end: mean of the last tenth of the evaluations of each run; ±: 95 % t interval "
-    "of the mean over seeds. Seeds are sorted."
+    "Return at the end: mean of the last tenth of the evaluations of each run (of its batches, if "
+    "none were made); ±: 95 % t interval of the mean over seeds. Seeds are sorted."
 )
 
 

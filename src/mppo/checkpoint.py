@@ -172,7 +172,7 @@ def read_json(path: Path, largest: int) -> dict[str, Any]:
 def _parsed(content: bytes) -> Any:
     """JSON as the standard has it: no NaN, no number beyond a double, no key that stands twice."""
     return json.loads(
-        content,
+        content.decode("utf-8"),  # bytes would be taken for UTF-16 or UTF-32 if they look like it
         parse_constant=_refuse,
         parse_float=_finite,
         object_pairs_hook=_without_duplicates,

@@ -44,9 +44,10 @@ example:
   mppo train mp-trpo mppo/Maze-v0 --steps 1e6 --seed 0 --out runs/maze
 
 exit codes:
-  0 done   2 request that cannot be met   65 environment broke its contract   70 internal error
-  73 another process writes there   74 file cannot be written or is not good   130, 143 stopped by
-  SIGINT, SIGTERM after saving
+  0 done                     65 environment broke its contract
+  2 request cannot be met    70 internal error, or an update that is not finite
+  73 another process writes there    74 file cannot be written, or is damaged
+  130, 143 stopped by SIGINT, SIGTERM after saving
 """
 
 

@@ -32,6 +32,7 @@ def pytest_addoption(parser):
 
 
 TOGETHER = {"mp-trpo", "test_train.py", "test_iteration.py", "test_algorithm1.py"}  # with "trpo"
+TOGETHER |= {"test_model.py", "test_callbacks.py", "test_loggers.py", "test_functional.py"}
 APART = ("tests/test_cli.py", "tests/test_documents.py", "tests/envs/", "tests/bench/")
 
 
@@ -62,3 +63,26 @@ def pytest_xdist_make_scheduler(config, log):
 def _compiled_programs_are_kept():
     """Let mppo switch its compilation cache on before anything is compiled."""
     programs(SMALL["trpo"], CHOOSING)
+
+
+@pytest.fixture(scope="session")
+def tiny_run(tmp_path_factory):
+    """The directory of a short finished run on the Maze: two paths, two iterations."""
+    import mppo
+
+    out = tmp_path_factory.mktemp("runs") / "tiny"
+    mppo.train(
+        "mp-trpo",
+        "mppo/Maze-v0",
+        steps=400,
+        out=out,
+        eval_every=400,
+        eval_episodes=3,
+        overrides={
+            "paths": 2,
+            "batch_size": 200,
+            "network.hidden": (4,),
+            "critic.network.hidden": (4,),
+        },
+    )
+    return out

@@ -5,6 +5,7 @@ import re
 import runpy
 import subprocess
 import sys
+import types
 from pathlib import Path
 
 import pytest
@@ -14,13 +15,30 @@ README = (ROOT / "README.md").read_text()
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 
 
-def test_the_python_of_the_readme_runs():
-    blocks = re.findall(r"```python\n(.*?)```", README, re.S)
-    assert blocks
-    for block in blocks:
-        exec(compile(block, "README.md", "exec"), {})  # noqa: S102  (our own document)
+def blocks(document):
+    """The Python of a document, in order."""
+    return re.findall(r"```python\n(.*?)```", document.read_text(), re.S)
 
 
+DOCUMENTS = [path for path in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")] if blocks(path)]
+
+
+@pytest.mark.filterwarnings("ignore::mppo.errors.SlowPath")
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_the_python_of_the_documents_runs(document, tmp_path, monkeypatch):
+    """Block by block; later ones go on with the names of earlier ones."""
+    monkeypatch.chdir(tmp_path)
+    names = {"__name__": "document"}
+    monkeypatch.setitem(sys.modules, "document", types.SimpleNamespace())  # dataclasses ask for it
+    for block in blocks(document):
+        exec(compile(block, document.name, "exec"), names)  # noqa: S102  (our own document)
+
+
+def test_the_first_document_has_python():
+    assert DOCUMENTS[0].name == "README.md"
+
+
+@pytest.mark.filterwarnings("ignore::mppo.errors.SlowPath")
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
 def test_examples_run(example, capsys):
     runpy.run_path(str(example), run_name="__main__")
@@ -29,19 +47,13 @@ def test_examples_run(example, capsys):
 
 def test_commands_of_the_readme_are_accepted():
     """Every `mppo train` line parses: an option that no longer exists would be named."""
-    import tyro
-
-    from mppo.cli.fields import as_options, swap_components, take_env_arguments
-    from mppo.cli.train import _own_fields
-    from mppo.methods import METHODS
+    from mppo.cli.train import parsed
 
     lines = [line for line in README.splitlines() if line.startswith("mppo train")]
     assert len(lines) >= 3
     for line in lines:
         words = line.split("#")[0].split()[2:]
-        _, rest = take_env_arguments(words)
-        method, rest = swap_components(METHODS[words[0]], rest)
-        tyro.cli(as_options(method, _own_fields()), args=rest)
+        parsed(words)
 
 
 def test_links_of_the_documents_lead_somewhere():

@@ -1,10 +1,19 @@
 """The network against a plain loop, and its first weights."""
 
+from dataclasses import dataclass, replace
+
 import jax
 import numpy as np
 import pytest
 
+import mppo
+from mppo.actor import Actor
+from mppo.config import to_json
+from mppo.errors import BadRequest, SlowPath
+from mppo.heads import Gaussian
 from mppo.networks import Layer, Mlp
+from mppo.policies import Architecture
+from tests.worlds import SMALL, ledge
 
 PLAIN = {
     "tanh": np.tanh,
@@ -55,3 +64,47 @@ def test_keys_give_different_networks():
     one, other = (Mlp((4,)).init(jax.random.key(k), 3, 2) for k in (0, 1))
     assert not np.allclose(one[0].weights, other[0].weights)
     assert not np.allclose(one[0].weights[:2, :2], one[1].weights[:2, :2])
+
+
+@dataclass(frozen=True)
+class Foreign:
+    """The same network, as if it were somebody else's."""
+
+    inner: Mlp = Mlp((16,))
+
+    def init(self, key, inputs, outputs, output_scale=1.0):
+        layers = self.inner.init(key, inputs, outputs, output_scale)
+        return {f"layer{n}": layer for n, layer in enumerate(layers)}
+
+    def apply(self, parameters, x):
+        return self.inner.apply(tuple(parameters.values()), x)
+
+
+@pytest.mark.parametrize("filtered", [True, False])
+def test_a_network_of_one_s_own_acts_like_the_same_one_of_ours(filtered):
+    """By a compiled call in place of NumPy: for one observation, for a stack, and step by step."""
+    head = Gaussian(2)
+    ours, theirs = (Architecture(3, head, net, filtered) for net in (Mlp((16,)), Foreign()))
+    policy, foreign = ours.init(jax.random.key(1)), theirs.init(jax.random.key(1))
+    one, other = Actor(ours, policy), Actor(theirs, foreign)
+    seen = np.random.default_rng(0).normal(size=(6, 3)).astype(np.float32)
+    noise = one.noise(np.random.default_rng(1), 6)
+    np.testing.assert_allclose(other.act(seen, noise), one.act(seen, noise), atol=1e-6)
+    np.testing.assert_allclose(other.act(seen[0], None), one.act(seen[0], None), atol=1e-6)
+    step, expected = other.stepper(), one.stepper()
+    np.testing.assert_allclose(step(seen[0], noise[0]), expected(seen[0], noise[0]), atol=1e-6)
+
+
+def test_a_network_of_one_s_own_is_recorded_and_said_to_be_slow(tmp_path):
+    """examples/own_network.py trains two."""
+    method = replace(SMALL["trpo"], network=Foreign())
+    with pytest.warns(SlowPath, match="Foreign is not an Mlp"):
+        agent = mppo.MPPO(ledge, method, seed=3, eval_every=0)
+    assert to_json(method)["network"]["kind"] == "tests.test_networks:Foreign"
+    file = agent.save(tmp_path / "model")
+    with pytest.raises(BadRequest, match="not imported"):
+        mppo.MPPO.load(file, ledge)
+    with pytest.warns(SlowPath):
+        loaded = mppo.MPPO.load(file, ledge, allow_imports=True)
+    assert loaded.run.digest() == agent.run.digest()
+    assert loaded.predict(np.zeros(1)) == agent.predict(np.zeros(1))

@@ -1,11 +1,15 @@
 """What a user may name as environment."""
 
+from functools import partial
+
 import gymnasium
+import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
+from mppo.envs.wrapping import imported_wrapper
 from mppo.errors import BadRequest
-from mppo.tasks import Task, task
+from mppo.tasks import Task, recorded_task, task
 from tests.worlds import Ledge, ledge
 
 
@@ -80,10 +84,8 @@ def test_unknown_names_get_a_suggestion(name, message):
 def test_what_makes_no_environment_is_refused():
     with pytest.raises(BadRequest, match=r"must make a gymnasium\.Env"):
         task(lambda: 3)
-    with pytest.raises(BadRequest, match="give a Gymnasium id or a callable"):
+    with pytest.raises(BadRequest, match="give a Gymnasium id, a callable that makes"):
         task(3)
-    with pytest.raises(BadRequest, match="give a Gymnasium id or a callable"):
-        task(gymnasium.make("CartPole-v1"))
 
 
 def test_a_vector_environment_of_one_s_own():
@@ -118,3 +120,90 @@ def test_module_and_id_imports_the_module_first(tmp_path, monkeypatch):
     found.make(2).close()
     with pytest.raises(BadRequest, match=r"cannot import .no_such_module"):
         task("no_such_module:mine/Pole-v0")
+
+
+def test_an_environment_as_it_is():
+    """A batch of one, for training and evaluation in turn, and never closed."""
+    env = gymnasium.make("CartPole-v1")
+    found = task(env)
+    assert (found.name, found.horizon, found.count, found.shared) == ("CartPole-v1", 500, 1, True)
+    first, second = found.make(7), found.make(1)
+    assert first.num_envs == second.num_envs == 1
+    assert first.env.envs[0] is second.env.envs[0] is env
+    first.close()
+    second.reset(seed=1)
+
+
+class Halved(gymnasium.RewardWrapper):
+    """Half the reward."""
+
+    def reward(self, reward):
+        return reward / 2
+
+
+def plus_one(env):
+    return gymnasium.wrappers.TransformReward(env, lambda reward: reward + 1)
+
+
+def test_wrappers_are_applied_in_order_and_recorded_by_name():
+    for env in (
+        "CartPole-v1",
+        lambda: gymnasium.make("CartPole-v1"),
+        gymnasium.make("CartPole-v1"),
+    ):
+        found = task(env, wrappers=[plus_one, Halved])
+        assert found.wrappers == ("tests.test_tasks:plus_one", "tests.test_tasks:Halved")
+        vector = found.make(1)
+        vector.reset(seed=1)
+        assert vector.step(vector.action_space.sample())[1] == [1.0]  # (1 + 1) / 2
+        vector.close()
+
+
+def test_a_time_limit_among_the_wrappers_is_the_horizon():
+    limit = partial(gymnasium.wrappers.TimeLimit, max_episode_steps=20)
+    name = "gymnasium.wrappers.common:TimeLimit(max_episode_steps=20)"
+    for env in ("CartPole-v1", "mppo/Maze-v0"):
+        found = task(env, wrappers=[limit])
+        assert (found.horizon, found.native, found.wrappers) == (20, False, (name,))
+    assert task("mppo/Maze-v0", wrappers=[Halved], horizon=30).horizon == 30
+
+
+def test_a_wrapped_native_task_is_the_same_task():
+    """The same observations, rewards and ends, step by step, with a wrapper that does nothing."""
+    native, generic = task("mppo/Maze-v0"), task("mppo/Maze-v0", wrappers=[gymnasium.Wrapper])
+    assert (native.native, generic.native) == (True, False)
+    assert generic.of_the_paper
+    assert generic.horizon == native.horizon
+    one, two = native.make(3), generic.make(3)
+    np.testing.assert_array_equal(one.reset(seed=[1, 2, 3])[0], two.reset(seed=[1, 2, 3])[0])
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        actions = rng.integers(0, 4, 3)
+        for ours, theirs in zip(one.step(actions)[:4], two.step(actions)[:4], strict=True):
+            np.testing.assert_array_equal(ours, theirs)
+
+
+def test_wrappers_that_cannot_be():
+    with pytest.raises(BadRequest, match=r"tests\.test_tasks:<lambda>|.*gave 3"):
+        task("CartPole-v1", wrappers=[lambda env: 3])
+    with pytest.raises(BadRequest, match="this is a vector environment"):
+        task(lambda: SyncVectorEnv([ledge]), wrappers=[Halved])
+    with pytest.raises(BadRequest, match="this is a vector environment"):
+        task(SyncVectorEnv([ledge]), wrappers=[Halved])
+    with pytest.raises(BadRequest, match="has no module"):
+        imported_wrapper("Halved")
+    with pytest.raises(BadRequest, match='cannot load the wrapper "nowhere:Halved"'):
+        imported_wrapper("nowhere:Halved")
+    with pytest.raises(BadRequest, match="it must take an environment"):
+        imported_wrapper("math:pi")
+
+
+def test_a_recorded_task_runs_no_code_without_consent():
+    described = {"env": "CartPole-v1", "env_kwargs": {}, "wrappers": ["tests.test_tasks:Halved"]}
+    with pytest.raises(BadRequest, match="not imported just because a file names it"):
+        recorded_task(described)
+    assert recorded_task(described, allow_imports=True).wrappers == ("tests.test_tasks:Halved",)
+    assert recorded_task(described, wrappers=[]).wrappers == ()
+    assert recorded_task({"env": "CartPole-v1", "env_kwargs": {}}).name == "CartPole-v1"
+    with pytest.raises(BadRequest, match=r"evil:Env-v0.*not imported"):
+        recorded_task({"env": "evil:Env-v0", "env_kwargs": {}})

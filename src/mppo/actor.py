@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
 from mppo import filters
 from mppo.heads import Categorical, Gaussian, Product
 from mppo.lazy import jax
+from mppo.networks import Mlp
 from mppo.policies import Architecture, Policy
+from mppo.types import Network
 
 _SILENCE = np.zeros(1, np.float32)
 _ACTIVATIONS = {
@@ -24,6 +28,12 @@ _IN_PLACE = {
 }
 
 
+@lru_cache
+def _compiled(network: Network) -> Any:
+    """`apply` of a network that is not ours, for a stack of inputs."""
+    return jax.jit(jax.vmap(network.apply, in_axes=(None, 0)))
+
+
 class Actor:
     """A snapshot of one policy; `act` maps observations and noise to actions.
 
@@ -34,9 +44,15 @@ class Actor:
     def __init__(self, architecture: Architecture, policy: Policy):
         host: Policy = jax.device_get(policy)
         self.head = architecture.head
-        self._activation = _ACTIVATIONS[architecture.network.activation]
-        self._in_place = _IN_PLACE.get(architecture.network.activation)
-        self._layers = [(np.array(w), np.array(b)) for w, b in host.parameters.network]
+        network = architecture.network
+        self._apply = self._in_place = None
+        if isinstance(network, Mlp):
+            self._activation = _ACTIVATIONS[network.activation]
+            self._in_place = _IN_PLACE.get(network.activation)
+            self._layers = [(np.array(w), np.array(b)) for w, b in host.parameters.network]
+        else:
+            self._apply = _compiled(network)
+            self._parameters = jax.device_put(host.parameters.network)
         self._free = np.array(host.parameters.free, np.float32)
         self._filtered = architecture.filtered
         self._mean = np.array(host.filter.mean, np.float32)
@@ -50,6 +66,10 @@ class Actor:
             x = (x - self._mean) * self._inverse
             np.minimum(x, filters.CLIP, out=x)
             np.maximum(x, -filters.CLIP, out=x)
+        if self._apply is not None:
+            stack = x if x.ndim > 1 else x[None]
+            outputs = np.array(self._apply(self._parameters, stack))  # the result is read-only
+            return outputs if x.ndim > 1 else outputs[0]
         for weights, biases in self._layers[:-1]:
             x = x @ weights
             x += biases

@@ -31,7 +31,7 @@ class Agent:
         self.policy, self.path = policy, path
         self.evaluations: list[dict[str, Any]] = []
         self.metrics: list[dict[str, Any]] = []
-        self._clip = clip
+        self.clip = clip
         self._actor = Actor(architecture, policy)
         self._generator = generator(seed, Role.PREDICTION)
 
@@ -57,8 +57,8 @@ class Agent:
         noise = None if deterministic else self._actor.noise(self._generator, len(flat))
         actions = self._actor.act(flat, noise)
         if single:
-            return self.spaces.to_env_one(actions[0], self._clip), state
-        return self.spaces.to_env(actions, self._clip), state
+            return self.spaces.to_env_one(actions[0], self.clip), state
+        return self.spaces.to_env(actions, self.clip), state
 
     def _flat(self, observation: Any) -> tuple[bool, np.ndarray]:
         """Whether it is a single observation, and a stack of flat ones."""
@@ -71,6 +71,17 @@ class Agent:
             f"the observation has shape {leaf.shape}; the policy was trained on {space.shape} "
             "(or a stack of such)"
         )
+
+
+def architecture_of(method: Method, spaces: Spaces) -> Architecture:
+    """The shape of the policies that a method trains for these spaces."""
+    return Architecture(
+        spaces.observation_size,
+        spaces.head,
+        method.network,
+        method.observation_filter != "none",
+        spaces.action_scale,
+    )
 
 
 def _first_leaf(space: Any, value: Any) -> tuple[Any, np.ndarray]:

@@ -46,14 +46,18 @@ def named_arrays(tree: PyTree, prefix: str) -> dict[str, np.ndarray]:
 
 
 def restored(like: PyTree, arrays: dict[str, np.ndarray], prefix: str) -> PyTree:
-    """The tree of that structure from named arrays; every name, shape and type must fit."""
+    """The tree of that structure from named arrays; every name, shape and type must fit.
+
+    Of `like`, only shapes and types are looked at: what `jax.eval_shape` gives will do.
+    """
     leaves, structure = jax.tree_util.tree_flatten_with_path(like)
     values = []
     for path, leaf in leaves:
         name = prefix + jax.tree_util.keystr(path)
         if name not in arrays:
             raise CheckpointError(f'the checkpoint has no array "{name}"')
-        wanted, found = _to_numpy(leaf), arrays[name]
+        wanted = jax.eval_shape(jax.random.key_data, leaf) if _is_key(leaf) else leaf
+        found = arrays[name]
         if found.shape != wanted.shape or found.dtype != wanted.dtype:
             raise CheckpointError(
                 f'the array "{name}" is {found.dtype}{list(found.shape)} in the checkpoint; '

@@ -160,6 +160,30 @@ def name_of(method: Method) -> str:
     return next((name for name, known in METHODS.items() if known == method), "custom")
 
 
+def changes(name: str, method: Method) -> list[tuple[str, str]]:
+    """What differs from the method of that name, as the command line writes it.
+
+    >>> changes("mp-trpo", dataclasses.replace(METHODS["mp-trpo"], paths=4, batch_size=200))
+    [('paths', '4'), ('batch-size', '200')]
+    """
+    return _differences(METHODS.get(name, Method()), method, "")
+
+
+def _differences(old: Any, new: Any, prefix: str) -> list[tuple[str, str]]:
+    found: list[tuple[str, str]] = []
+    for field in dataclasses.fields(new):
+        name, now = prefix + field.name.replace("_", "-"), getattr(new, field.name)
+        before = getattr(old, field.name, None)
+        if dataclasses.is_dataclass(now) and not isinstance(now, type):
+            if type(before) is not type(now):
+                found.append((name, kind_of(now)))
+                before = type(now)()
+            found += _differences(before, now, f"{name}.")
+        elif before != now:
+            found.append((name, " ".join(map(str, now)) if isinstance(now, tuple) else str(now)))
+    return found
+
+
 def overridden(method: Method, changes: dict[str, Any]) -> Method:
     """The method with fields replaced; dots reach into components, a component's name swaps it.
 
@@ -167,7 +191,14 @@ def overridden(method: Method, changes: dict[str, Any]) -> Method:
     0.5
     >>> overridden(METHODS["mp-trpo"], {"picking": "best"}).picking
     Best(start='unvisited-first', ties='least-picked')
+
+    For keyword arguments, two underscores stand for the dot, and a dict for several fields:
+
+    >>> changed = overridden(METHODS["trpo"], {"critic": {"epochs": 3}, "picking__alpha": 0.5})
+    >>> changed.critic.epochs, changed.picking.alpha
+    (3, 0.5)
     """
+    changes = _by_dotted_name(changes)
     swaps = {name: value for name, value in changes.items() if "." not in name}
     for name, value in swaps.items():
         if name in COMPONENTS and isinstance(value, str):
@@ -177,6 +208,21 @@ def overridden(method: Method, changes: dict[str, Any]) -> Method:
         if "." in name:
             method = _deep(method, name.split("."), value, name)
     return method
+
+
+def _by_dotted_name(changes: dict[str, Any]) -> dict[str, Any]:
+    """The same changes without dicts and double underscores; a "kind" in a dict swaps."""
+    found: dict[str, Any] = {}
+    for given, value in changes.items():
+        name = given.replace("__", ".")
+        if isinstance(value, dict):
+            inner = {f"{name}.{field}": item for field, item in value.items() if field != "kind"}
+            if "kind" in value:
+                found[name] = value["kind"]
+            found |= _by_dotted_name(inner)
+        else:
+            found[name] = value
+    return found
 
 
 def _deep(target: Any, path: list[str], value: Any, name: str) -> Any:

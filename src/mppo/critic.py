@@ -13,7 +13,7 @@ from mppo.filters import Filter
 from mppo.lazy import jax, jnp, optax
 from mppo.minibatches import epochs_of_minibatches
 from mppo.networks import Mlp
-from mppo.types import PyTree
+from mppo.types import Network, PyTree
 
 
 class Value(NamedTuple):
@@ -38,7 +38,7 @@ class Critic:
     """Adam's epsilon."""
     target: Target = "td-lambda"
     """What V is fitted to: the lambda-return (base code) or one step ahead (the paper's text)."""
-    network: Mlp = Mlp()
+    network: Network = Mlp()
     """The value network."""
     filtered: bool = True
     """Whether V sees standardised observations."""

@@ -25,6 +25,15 @@ class Described(NamedTuple):
     evaluation: Evaluation
 
 
+def imports_code(env: str) -> bool:
+    """Whether making this environment would import what the name or its arguments say.
+
+    >>> imports_code("CartPole-v1"), imports_code("mine:Pole-v0")
+    (False, True)
+    """
+    return ":" in env or env.startswith(_IMPORTERS)
+
+
 def described(found: dict[str, Any], allow_imports: bool = False) -> Described:
     """The run that a file describes; what is not as it should be raises BadRequest.
 
@@ -46,7 +55,7 @@ def described(found: dict[str, Any], allow_imports: bool = False) -> Described:
         if type(found.get(name)) is not kind:
             raise BadRequest(f'run.json has no valid "{name}"')
     env = found["env"]
-    if not allow_imports and (":" in env or env.startswith(_IMPORTERS)):
+    if not allow_imports and imports_code(env):
         raise BadRequest(
             f'the environment "{env}" would import code of another package, which is not done just '
             "because a file names it; pass --allow-imports (allow_imports=True) if you trust it"

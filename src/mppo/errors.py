@@ -42,6 +42,10 @@ class CheckpointError(ValueError):
     exit_code = 74
 
 
+class SlowPath(UserWarning):
+    """Something works, but takes much longer than it would have to."""
+
+
 FAULTS = (
     BadRequest,
     EnvironmentFault,

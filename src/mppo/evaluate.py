@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
@@ -19,6 +21,13 @@ LONGEST = 10_000  # steps of an episode that no time limit ends
 BLOCK = 1000  # steps whose noise is drawn at once
 
 
+class Episodes(NamedTuple):
+    """What was played: one number for each episode."""
+
+    returns: np.ndarray
+    lengths: np.ndarray
+
+
 class Evaluator:
     """Plays one episode in each of its environments, which must restart only when told."""
 
@@ -26,6 +35,7 @@ class Evaluator:
         self, envs: VectorEnv, spaces: Spaces, seed: int, clip: bool = False, workers: int = 1
     ):
         self.envs, self.spaces, self.seed, self.clip = envs, spaces, seed, clip
+        self.watch: Callable[[], None] | None = None  # called after every reset and step
         self._workers = max(1, min(workers, envs.num_envs))
         self._disabled = envs.metadata.get("autoreset_mode") == AutoresetMode.DISABLED
 
@@ -37,30 +47,54 @@ class Evaluator:
         self, actor: Actor, number: int, episodes: int, deterministic: bool = False
     ) -> np.ndarray:
         """Returns of the episodes of evaluation `number`; both modes start from the same states."""
+        return self.play(actor, number, episodes, deterministic).returns
+
+    def play(
+        self, actor: Actor, number: int, episodes: int, deterministic: bool = False
+    ) -> Episodes:
+        """Returns and lengths of the episodes of evaluation `number`."""
         if not episodes:
-            return np.zeros(0)
+            return Episodes(np.zeros(0), np.zeros(0, int))
+        count = self.envs.num_envs
         if not hasattr(self.envs, "lanes"):
-            rounds = range(-(-episodes // self.envs.num_envs))
+            rounds = range(-(-episodes // count))
             played = [self._in_step(actor, number, deterministic, n) for n in rounds]
-            return np.concatenate(played)[:episodes]
-        play = partial(self._episode, actor, number, deterministic)
+        else:
+            play = partial(self._episode, actor, number, deterministic)
+            rounds = [range(n, min(n + count, episodes)) for n in range(0, episodes, count)]
+            played = [self._by_lanes(play, some) for some in rounds]
+        returns, lengths = (np.concatenate(part)[:episodes] for part in zip(*played, strict=True))
+        return Episodes(returns, lengths)
+
+    def _by_lanes(
+        self, play: Callable[[int], tuple[float, int]], episodes: range
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """At most as many episodes as there are lanes."""
         if self._workers == 1:
-            return np.array([play(e) for e in range(episodes)])
-        with ThreadPoolExecutor(self._workers) as pool:
-            return np.array(list(pool.map(play, range(episodes))))
+            played = [play(e) for e in episodes]
+        else:
+            with ThreadPoolExecutor(self._workers) as pool:
+                played = list(pool.map(play, episodes))
+        returns, lengths = zip(*played, strict=True)
+        return np.array(returns), np.array(lengths)
+
+    def _watched(self) -> None:
+        if self.watch is not None:
+            self.watch()
 
     def _noise(self, actor: Actor, number: int, e: int, block: int) -> np.ndarray:
         """Noise for the next block of steps of one episode."""
         stream = generator(self.seed, Role.EVALUATION_ACTIONS, number, e, block)
         return actor.noise(stream, BLOCK)
 
-    def _episode(self, actor: Actor, number: int, deterministic: bool, e: int) -> float:
+    def _episode(self, actor: Actor, number: int, deterministic: bool, e: int) -> tuple[float, int]:
         """One episode by itself: physics runs without the interpreter's lock."""
-        lane = self.envs.lanes[e]  # type: ignore
+        lane = self.envs.lanes[e % self.envs.num_envs]  # type: ignore
         low, high = self.spaces.action.low, self.spaces.action.high  # type: ignore
         lane.generator = generator(self.seed, Role.EVALUATION_ENVIRONMENT, number, e)
         lane.reset()
-        total, noise, warned = 0.0, None, lane.warned
+        self._watched()
+        total, t, noise, warned = 0.0, 0, None, lane.warned
         where = f"environment {e}, step {{}} of the evaluation after iteration {number}"
         for t in range(LONGEST):
             if not deterministic and t % BLOCK == 0:
@@ -76,19 +110,22 @@ class Evaluator:
             if not math.isfinite(reward):
                 bad = self.spaces.name, "reward", reward, where.format(t), self.seed, action
                 faults.not_finite(*bad)
+            self._watched()
             if terminated or truncated:
                 break
-        return total
+        return total, t + 1
 
     def _in_step(
         self, actor: Actor, number: int, deterministic: bool, played: int = 0
-    ) -> np.ndarray:
+    ) -> tuple[np.ndarray, np.ndarray]:
         """One episode in each environment, side by side."""
         count = self.envs.num_envs
         episodes = range(played * count, (played + 1) * count)
         seeds = [integer(self.seed, Role.EVALUATION_ENVIRONMENT, number, e) for e in episodes]
         seen, _ = self.envs.reset(seed=seeds_for(self.envs, seeds))
-        returns, playing = np.zeros(count), np.ones(count, bool)
+        self._watched()
+        returns, lengths = np.zeros(count), np.zeros(count, int)
+        playing = np.ones(count, bool)
         noise = None
         for t in range(LONGEST):
             if not deterministic and t % BLOCK == 0:
@@ -99,10 +136,12 @@ class Evaluator:
             env_actions = self.spaces.to_env(actions, self.clip)
             seen, rewards, terminated, truncated, _ = self.envs.step(env_actions)
             returns += np.where(playing, rewards, 0.0)
+            lengths += playing
+            self._watched()
             ended = terminated | truncated
             playing &= ~ended
             if not playing.any():
                 break
             if ended.any() and self._disabled:  # goes on unseen until all have finished
                 seen, _ = self.envs.reset(options={"reset_mask": ended})
-        return returns
+        return returns, lengths

@@ -14,8 +14,10 @@ SIGNALS = (signal.SIGTERM, signal.SIGINT)
 class Interrupts:
     """While in this context, signals only set `received`; the old handlers come back afterwards."""
 
-    def __init__(self) -> None:
+    def __init__(self, exits: bool = True) -> None:
+        """With `exits`, a second signal ends the process at once; else it raises, as usual."""
         self.received: int | None = None
+        self._exits = exits
         self._old: dict[int, Any] = {}
 
     @property
@@ -34,6 +36,8 @@ class Interrupts:
             signal.signal(number, handler)
 
     def _receive(self, number: int, frame: FrameType | None) -> None:
+        if self.received is not None and not self._exits:
+            raise KeyboardInterrupt
         if self.received is not None:
             os._exit(128 + number)  # the last checkpoint is good: nothing is owed
         self.received = number

@@ -96,6 +96,7 @@ def learn(
     key = jax.random.fold_in(jax.random.fold_in(state.key, 1), state.iteration)
     value_key, policy_key, bonus_key = jax.random.split(key, 3)
 
+    before = state.population
     state, path, outcome = measure(method, architecture, state, i, seen)  # line 6
     shaped = seen._replace(rewards=method.exploration.reward(architecture, state.exploration, seen))
     v = i % method.value_networks
@@ -114,7 +115,9 @@ def learn(
     entropy = mean_entropy(architecture, policy, batch.observations, method.entropy_index)
     slot = slot_for(method.replacement, state.population, i)
     improved = Member(policy, optimiser, path.performance + gain, entropy, path.record)
-    population = put(state.population, slot, improved)  # lines 11-12
+    # in its own place it overwrites all that line 6 wrote: XLA need not write that first
+    kept = before if method.replacement == "self" else state.population
+    population = put(kept, slot, improved)  # lines 11-12
     if method.observation_filter == "shared":
         population = _share_filter(population, slot)
 
@@ -148,10 +151,13 @@ def measure(
     outcome = episodes(seen, method.gamma)
     unit = method.estimator.unit
     counted = outcome if unit == "undiscounted" else episodes(seen, method.gamma, unit)
-    path = path._replace(record=remember(path.record, counted, state.iteration))
-    population = put(state.population, i, path)
-    path = path._replace(performance=method.estimator.estimate(population, i))
-    state = state._replace(population=put(population, i, path))
+    record = remember(path.record, counted, state.iteration)
+    population = state.population
+    population = population._replace(record=put(population.record, i, record))
+    performance = method.estimator.estimate(population, i)
+    population = population._replace(performance=population.performance.at[i].set(performance))
+    state = state._replace(population=population)
+    path = path._replace(record=record, performance=performance)
     # the filter moves with the improved policy: what stays in the buffer stays what it was
     observations = seen.observations.reshape(-1, architecture.observation_size)
     policy = path.policy._replace(filter=filters.update(path.policy.filter, observations))

@@ -17,7 +17,7 @@ from mppo.population import Replacement
 from mppo.ppo import Ppo
 from mppo.surrogate import Gain
 from mppo.trpo import Trpo
-from mppo.types import Estimator, Exploration, Optimiser, Picking
+from mppo.types import Estimator, Exploration, Network, Optimiser, Picking
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Method:
     """Bonus to reward or objective."""
     critic: Critic = Critic()
     """The value regression (line 7)."""
-    network: Mlp = Mlp()
+    network: Network = Mlp()
     """The policy network."""
     batch_size: int = 5000
     """Environment steps of one iteration."""
@@ -80,6 +80,12 @@ class Method:
         for name in ("gamma", "gae_lambda"):
             if not 0 <= getattr(self, name) <= 1:
                 raise ValueError(f"{name} is {getattr(self, name)}; it must lie in 0 ... 1")
+        for name, network in (("network", self.network), ("critic.network", self.critic.network)):
+            if not (callable(getattr(network, "init", None)) and hasattr(network, "apply")):
+                raise ValueError(
+                    f"{name} is {network!r}; it must be Mlp(...) or a frozen dataclass with "
+                    "init(key, inputs, outputs, output_scale) and apply(parameters, x)"
+                )
         if self.tsallis_index <= 0:
             raise ValueError(f"tsallis_index is {self.tsallis_index}; it must be positive")
 
@@ -105,6 +111,7 @@ COMPONENTS: dict[str, dict[str, type]] = {
     },
     "estimator": {"batch-mean": BatchMean, "window": Window, "shrunk": Shrunk},
     "exploration": {"none": NoBonus, "curiosity": Curiosity, "diversity": Diversity},
+    "network": {"mlp": Mlp},
 }
 """The alternatives of every axis of the design space, by the name used everywhere."""
 

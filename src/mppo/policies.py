@@ -10,7 +10,7 @@ from mppo.filters import Filter
 from mppo.heads import Head
 from mppo.lazy import jax, jnp
 from mppo.networks import Mlp
-from mppo.types import PyTree
+from mppo.types import Network, PyTree
 
 OUTPUT_SCALE = 0.01  # of the last layer's first weights: all actions alike at the start
 
@@ -35,7 +35,7 @@ class Architecture:
 
     observation_size: int
     head: Head
-    network: Mlp = Mlp()
+    network: Network = Mlp()
     filtered: bool = True
     action_scale: tuple[float, ...] = ()  # bounds of the actions, 1 where there are none
 

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import math
 import time
+import warnings
 from typing import Any
 
 import numpy as np
 
 from mppo import checkpoint, theorem
 from mppo.actor import Actor
-from mppo.agent import Agent
+from mppo.agent import Agent, architecture_of
 from mppo.checkpoint import Checkpoint
-from mppo.errors import BadRequest, CheckpointError, LearningFault
+from mppo.errors import BadRequest, CheckpointError, LearningFault, SlowPath
 from mppo.evaluate import Evaluator
 from mppo.evaluation import Evaluation
 from mppo.iteration import State, iterate
 from mppo.lazy import jax
 from mppo.methods import Method
-from mppo.policies import Architecture
+from mppo.networks import Mlp
 from mppo.programs import Programs, programs
 from mppo.rollout import Collector
 from mppo.seeding import Role, sequence
@@ -42,24 +43,26 @@ class Run:
         workers: int = 0,
     ):
         _check(method, steps, seed, evaluation, workers)
+        _refuse_sharing(on, method, evaluation)
         self.method, self.task, self.seed, self.evaluation = method, on, seed, evaluation
         self.steps, self.iterations = steps, math.ceil(steps / method.batch_size)
         self.envs = on.envs_for(method.batch_size, method.envs)
         raw = method.actions == "raw" or (method.actions == "auto" and on.of_the_paper)
         self.clip = not raw
-        spaces = on.spaces
-        self.architecture = Architecture(
-            spaces.observation_size,
-            spaces.head,
-            method.network,
-            method.observation_filter != "none",
-            spaces.action_scale,
-        )
+        if not isinstance(method.network, Mlp):
+            warnings.warn(
+                f"{type(method.network).__name__} is not an Mlp: its actions come from a compiled "
+                "call for each step, which is slower than the NumPy of an Mlp",
+                SlowPath,
+                stacklevel=2,
+            )
+        self.architecture = architecture_of(method, on.spaces)
         self.programs: Programs = programs(method, self.architecture)
         key = jax.random.key(int(sequence(seed, Role.PARAMETERS).generate_state(1)[0]))
         self.state: State = self.programs.init(key)
         self.iteration = 0  # how many are done
         self.workers = workers or available_cores()
+        self.doing = "compiling the first programs"  # for whoever watches
         self.simulation = 0.0  # seconds that the last rollout took
         self.trajectories: Trajectories | None = None  # of the last iteration
         self.visits: np.ndarray | None = None  # [K, rows, columns], where there are cells to count
@@ -67,6 +70,7 @@ class Run:
         self._evaluator: Evaluator | None = None
         self._previous: int | None = None  # the pick before
         self._check: theorem.Check | None = None
+        self._learnt = False  # in this process: the first time, the update is compiled
 
     @property
     def resumes_bitwise(self) -> bool:
@@ -135,11 +139,14 @@ class Run:
 
     def _collect(self, policy, path: int, iteration: int) -> Trajectories:
         started = time.perf_counter()
+        self.doing = f"collecting with path {path}"
         actor = Actor(self.architecture, policy)
         self.trajectories = self.collector(actor, path, iteration)
         if hasattr(self.collector.envs, "cells"):
             self._count_visits(self.trajectories, path)
         self.simulation = time.perf_counter() - started
+        self.doing = f"improving path {path}" if self._learnt else "compiling the update"
+        self._learnt = True
         return self.trajectories
 
     def _count_visits(self, trajectories: Trajectories, path: int) -> None:
@@ -161,6 +168,7 @@ class Run:
 
     def evaluate(self) -> Row:
         """Episodes of the policy that would be picked now."""
+        self.doing = "evaluating"
         i, policy = self.programs.report(self.state)
         wanted = self.evaluation
         if self._evaluator is None:
@@ -190,6 +198,24 @@ class Run:
             self.clip,
             int(i),
         )
+
+    def extend(self, steps: int) -> None:
+        """Let the run end after that many steps in all."""
+        self.steps, self.iterations = steps, math.ceil(steps / self.method.batch_size)
+
+    def move_to(self, on: Task) -> None:
+        """Go on in other environments of the same spaces."""
+        here, there = self.task.spaces, on.spaces
+        if (here.observation, here.action) != (there.observation, there.action):
+            raise BadRequest(
+                f'"{on.name}" has the spaces {there.observation} and {there.action}; the policy '
+                f"was made for {here.observation} and {here.action}"
+            )
+        _refuse_sharing(on, self.method, self.evaluation)
+        envs = on.envs_for(self.method.batch_size, self.method.envs)
+        self.close()
+        self._collector = self._evaluator = None
+        self.task, self.envs = on, envs
 
     def snapshot(self) -> tuple[dict[str, np.ndarray], Row]:
         """All that decides the future: arrays by name, and plain data."""
@@ -249,14 +275,22 @@ class Run:
                 part.close()
 
 
+def _refuse_sharing(on: Task, method: Method, evaluation: Evaluation) -> None:
+    if on.shared and method.episodes == "continue" and evaluation.every:
+        raise BadRequest(
+            f'episodes="continue" with evaluations needs environments for each, and "{on.name}" is '
+            "a single instance; give a callable that makes it, or eval_every=0"
+        )
+
+
 def _check(method: Method, steps: int, seed: int, evaluation: Evaluation, workers: int) -> None:
     if steps < method.batch_size:
         raise BadRequest(
             f"steps is {steps}, which is below one batch of {method.batch_size}; give at least "
             f"--steps {method.batch_size}, or a smaller --batch-size"
         )
-    if seed < 0:
-        raise BadRequest(f"seed is {seed}; it must not be negative")
+    if seed is None or seed < 0:
+        raise BadRequest(f"seed is {seed}; give a whole number, 0 or more")
     if workers < 0:
         raise BadRequest(f"workers is {workers}; give a number of threads, or 0 for all cores")
     if evaluation.every < 0 or (evaluation.every and evaluation.episodes < 1):

@@ -19,8 +19,8 @@ from mppo.heads import Categorical, Gaussian, Head, Product
 class Spaces:
     """The observation and action space of one environment, as policies need them."""
 
-    observation: spaces.Space
-    action: spaces.Space
+    observation: spaces.Space[Any]
+    action: spaces.Space[Any]
     name: str = "environment"
 
     @cached_property

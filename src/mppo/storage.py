@@ -173,3 +173,22 @@ class Lock:
 
 def _lives(pid: int) -> bool:
     return os.path.exists(f"/proc/{pid}") or not os.path.exists("/proc/self")
+
+
+def locked(directory: Path) -> bool:
+    """Whether some process writes to a directory at this moment.
+
+    To see that, the lock is shared for an instant; a writer that starts in this very instant is
+    refused, and whoever starts writers by the dozen must be ready to look again.
+    """
+    try:
+        descriptor = os.open(directory / "lock", os.O_RDONLY)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False

@@ -20,7 +20,8 @@ from mppo.storage import Appender, Lock, reported, write_atomically
 FORMAT = 1
 LOGS = ("metrics.jsonl", "evaluations.jsonl", "timing.jsonl")
 LARGEST_RUN = 1 << 20  # bytes of run.json
-IDENTITY = ("format", "method", "env", "env_kwargs", "seed", "steps", "evaluation", "envs")
+_ENVIRONMENT = ("env", "env_kwargs", "wrappers", "envs")
+IDENTITY = ("format", "method", *_ENVIRONMENT, "seed", "steps", "evaluation")
 """The fields of run.json that make two runs the same run."""
 
 
@@ -50,7 +51,7 @@ def plain(value: Any) -> Any:
 class RunDirectory:
     """One run's files: `run.json` first, rows appended as they come, `final.json` last."""
 
-    def __init__(self, path: str | os.PathLike):
+    def __init__(self, path: str | os.PathLike[str]):
         self.path = Path(path)
         self._lock: Lock | None = None
         self._logs: dict[str, Appender] = {}
@@ -97,8 +98,7 @@ class RunDirectory:
         self._lock = Lock(self.path)
         self.refuse_other(run)  # it may have come about while we waited
         if not (self.path / "run.json").exists():
-            # before any other file: alone they would look foreign
-            self.write("run.json", {**run, "sha256": hash_of(plain(run))})
+            self._write_description(run)  # before any other file: alone they would look foreign
         self._events = Appender(self.path / "events.jsonl", None)
         found = self._newest_good()
         offsets = found.data["offsets"] if found is not None else dict.fromkeys(LOGS, 0)
@@ -107,6 +107,29 @@ class RunDirectory:
         how = "resume" if found is not None else "start"
         self.event(how, iteration=found.data["iteration"] if found is not None else 0)
         return found
+
+    def reopen(self, run: dict[str, Any]) -> None:
+        """Let a run that has begun here go on for longer than `run.json` says."""
+        (self.path / "final.json").unlink(missing_ok=True)  # first: it speaks of the shorter run
+        self._write_description(run)
+
+    def _write_description(self, run: dict[str, Any]) -> None:
+        self.write("run.json", {**run, "sha256": hash_of(plain(run))})
+
+    def newest(self) -> Checkpoint:
+        """The newest checkpoint that verifies, for those who only read."""
+        refused: list[str] = []
+        for number in checkpoint.numbers(self.checkpoints):
+            try:
+                return checkpoint.load(self.checkpoints, number)
+            except CheckpointError as error:
+                refused.append(str(error))
+        if refused:
+            raise CheckpointError(f'"{self.path}" has no good checkpoint: {"; ".join(refused)}')
+        raise BadRequest(
+            f'"{self.path}" has no checkpoint yet; the first one is saved after a minute of '
+            "training, and when a run stops or ends"
+        )
 
     def refuse_other(self, run: dict[str, Any]) -> None:
         """Raise unless this run may be written here."""
@@ -195,7 +218,7 @@ class RunDirectory:
             self._logs, self._events, self._lock = {}, None, None
 
 
-def rows(path: str | os.PathLike, name: str) -> list[dict[str, Any]]:
+def rows(path: str | os.PathLike[str], name: str) -> list[dict[str, Any]]:
     """All complete rows of a JSON-lines file; a torn last line is left out."""
     file = Path(path) / name
     if not file.exists():

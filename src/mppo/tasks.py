@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import contextlib
 import importlib
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import gymnasium
 from gymnasium.vector import VectorEnv
 
 from mppo import envs
+from mppo.described import imports_code
 from mppo.envs.checked import CheckedVectorEnv
+from mppo.envs.wrapping import Borrowed, Wrap, imported_wrapper, name_of_wrapper, wrapped
 from mppo.errors import BadRequest, did_you_mean
 from mppo.spaces import Spaces
 
 MOST_ENVS = 64
 MakeEnv = Callable[[], gymnasium.Env | VectorEnv]
+AnyEnv = str | MakeEnv | gymnasium.Env | VectorEnv
 
 
 @dataclass(frozen=True)
@@ -32,6 +35,8 @@ class Task:
     native: bool  # stepped by this package's own vector environment
     of_the_paper: bool
     count: int = 0  # of environments, where that is not ours to choose
+    shared: bool = False  # training and evaluation step the same instance
+    wrappers: tuple[str, ...] = ()  # their names, innermost first
 
     def envs_for(self, batch_size: int, wanted: int = 0) -> int:
         """How many environments share a batch: as many whole episodes as fit, each alike.
@@ -53,37 +58,85 @@ class Task:
         return max(n for n in range(1, most + 1) if batch_size % n == 0)
 
 
-def task(env: str | MakeEnv, /, **kwargs) -> Task:
-    """The task behind a Gymnasium id or a callable that makes an environment."""
+def task(env: AnyEnv, /, *, wrappers: Sequence[Wrap] = (), **kwargs: Any) -> Task:
+    """The task behind a Gymnasium id, a callable that makes an environment, or an environment.
+
+    `wrappers` are callables from environment to environment, applied in order to every single
+    one; `kwargs` are arguments of the constructor of a registered one.
+    """
     if isinstance(env, str):
-        return _registered(env, kwargs)
+        return _registered(env, kwargs, tuple(wrappers))
+    if isinstance(env, VectorEnv):
+        return _borrowed_vector(env, tuple(wrappers))
+    if isinstance(env, gymnasium.Env):
+        return _borrowed(env, tuple(wrappers))
     if callable(env):
-        return _made_by(env)
-    raise BadRequest(f"env is {env!r}; give a Gymnasium id or a callable that makes an environment")
+        return _made_by(env, tuple(wrappers))
+    raise BadRequest(
+        f"env is {env!r}; give a Gymnasium id, a callable that makes an environment, or an "
+        "environment"
+    )
 
 
-def _registered(env_id: str, kwargs: dict) -> Task:
+def recorded_task(
+    described: dict[str, Any],
+    env: AnyEnv | None = None,
+    wrappers: Sequence[Wrap] | None = None,
+    allow_imports: bool = False,
+) -> Task:
+    """The task that `run.json` describes, or the environment given in its place.
+
+    An id with a module and the names of wrappers mean code to be imported: that is done only
+    where the caller allows it.
+    """
+    names = described.get("wrappers", [])
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise BadRequest(f"run.json has the wrappers {names!r}; they must be names")
+    chosen = tuple(wrappers) if wrappers is not None else ()
+    if env is not None:
+        return task(env, wrappers=chosen)
+    code = [described["env"]] * imports_code(described["env"]) + names * (wrappers is None)
+    if code and not allow_imports:
+        raise BadRequest(
+            f'"{code[0]}" is code of another package, which is not imported just because a file '
+            "names it; pass --allow-imports (allow_imports=True) if you trust it"
+        )
+    if wrappers is None:
+        chosen = tuple(imported_wrapper(name) for name in names)
+    return task(described["env"], wrappers=chosen, **described["env_kwargs"])
+
+
+def _registered(env_id: str, kwargs: dict, wrappers: tuple[Wrap, ...] = ()) -> Task:
     module, _, registered = env_id.rpartition(":")
     if module:
         _import(module, env_id)
     name = registered if _known(registered) else _with_namespace(registered)
     spec = gymnasium.spec(name)
-    one = lambda: gymnasium.make(name, disable_env_checker=True, **kwargs)  # we check ourselves
+    plain = lambda: gymnasium.make(name, disable_env_checker=True, **kwargs)  # we check ourselves
+    one = (lambda: wrapped(plain(), wrappers)) if wrappers else plain
     with _refusing(name, kwargs):
-        native = envs.native_vector(name, 1, **kwargs)
+        # ours step a whole batch at once: there is no single environment to put a wrapper around
+        native = None if wrappers else envs.native_vector(name, 1, **kwargs)
         probe = native if native is not None else CheckedVectorEnv([one], name)
     found = Spaces(probe.single_observation_space, probe.single_action_space, name)
+    horizon = kwargs.get("horizon") or kwargs.get("max_episode_steps") or spec.max_episode_steps
+    if wrappers:
+        limit = _time_limit(cast(CheckedVectorEnv, probe).envs[0])
+        horizon = min((n for n in (horizon, limit) if n), default=None)
     probe.close()
     _ = found.observation_size, found.head  # refuse what cannot be handled before anything is made
 
     def make(count: int) -> VectorEnv:
-        vector = envs.native_vector(name, count, **kwargs)
+        vector = None if wrappers else envs.native_vector(name, count, **kwargs)
         return vector or CheckedVectorEnv([one] * count, name)
 
-    horizon = kwargs.get("horizon") or kwargs.get("max_episode_steps") or spec.max_episode_steps
     paper = {entry.id for entry in envs.TASKS}
     full = f"{module}:{name}" if module else name  # so that it is found again
-    return Task(full, make, found, horizon, kwargs, native is not None, name in paper)
+    names = tuple(map(name_of_wrapper, wrappers))
+    of_the_paper = name in paper
+    return Task(
+        full, make, found, horizon, kwargs, native is not None, of_the_paper, wrappers=names
+    )
 
 
 @contextlib.contextmanager
@@ -127,41 +180,70 @@ def _with_namespace(env_id: str) -> str:
     )
 
 
-def _made_by(function: MakeEnv) -> Task:
+def _made_by(function: MakeEnv, wrappers: tuple[Wrap, ...] = ()) -> Task:
     with _refusing(getattr(function, "__name__", repr(function)), {}):
         env = function()
     if isinstance(env, VectorEnv):
-        return _vector(env, function)  # type: ignore
+        _refuse_wrappers(wrappers)
+        found = _vector(env, lambda n: cast(VectorEnv, function()))
+        env.close()
+        return found
     if not isinstance(env, gymnasium.Env):
         raise BadRequest(
             f"{function!r} made {env!r}; it must make a gymnasium.Env or a "
             "gymnasium.vector.VectorEnv (a fresh one on every call)"
         )
-    name = env.spec.id if env.spec is not None else type(env.unwrapped).__name__
+    one = lambda: wrapped(cast(gymnasium.Env, function()), wrappers)
+    with _refusing(_name(env), {}):
+        inside = wrapped(env, wrappers)
+    found = _single(inside, wrappers, lambda name, n: CheckedVectorEnv([one] * n, name))
+    inside.close()
+    return found
+
+
+def _borrowed(env: gymnasium.Env, wrappers: tuple[Wrap, ...]) -> Task:
+    """An environment as it is: a batch of one, for training and evaluation in turn."""
+    with _refusing(_name(env), {}):
+        inside = wrapped(env, wrappers)
+    make = lambda name, n: Borrowed(CheckedVectorEnv([lambda: inside], name))
+    return replace(_single(inside, wrappers, make), count=1, shared=True)
+
+
+def _single(
+    env: gymnasium.Env, wrappers: tuple[Wrap, ...], make: Callable[[str, int], VectorEnv]
+) -> Task:
+    name = _name(env)
     found = Spaces(env.observation_space, env.action_space, name)
     _ = found.observation_size, found.head
+    names = tuple(map(name_of_wrapper, wrappers))
     horizon = _time_limit(env)
-    env.close()
-    return Task(
-        name,
-        lambda n: CheckedVectorEnv([cast(Any, function)] * n, name),
-        found,
-        horizon,
-        {},
-        False,
-        False,
-    )
+    return Task(name, lambda n: make(name, n), found, horizon, {}, False, False, wrappers=names)
 
 
-def _vector(first: VectorEnv, function: Callable[[], VectorEnv]) -> Task:
+def _name(env: gymnasium.Env | VectorEnv) -> str:
+    return env.spec.id if env.spec is not None else type(env.unwrapped).__name__
+
+
+def _borrowed_vector(env: VectorEnv, wrappers: tuple[Wrap, ...]) -> Task:
+    _refuse_wrappers(wrappers)
+    return replace(_vector(env, lambda n: Borrowed(env)), shared=True)
+
+
+def _refuse_wrappers(wrappers: tuple[Wrap, ...]) -> None:
+    if wrappers:
+        raise BadRequest(
+            f"{name_of_wrapper(wrappers[0])} wraps single environments, and this is a vector "
+            "environment; wrap what it is made of, or wrap it with gymnasium.wrappers.vector"
+        )
+
+
+def _vector(first: VectorEnv, make: Callable[[int], VectorEnv]) -> Task:
     """A user's own vector environment: as many environments as it has, in its autoreset mode."""
-    name = first.spec.id if first.spec is not None else type(first.unwrapped).__name__
+    name = _name(first)
     found = Spaces(first.single_observation_space, first.single_action_space, name)
     _ = found.observation_size, found.head
-    count = first.num_envs
-    first.close()
     horizon = first.spec.max_episode_steps if first.spec is not None else None
-    return Task(name, lambda n: function(), found, horizon, {}, False, False, count)
+    return Task(name, make, found, horizon, {}, False, False, first.num_envs)
 
 
 def _time_limit(env: gymnasium.Env) -> int | None:

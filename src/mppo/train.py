@@ -2,32 +2,36 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.metadata
 import os
 import platform
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
-from mppo import checkpoint, config
+from mppo import callbacks, checkpoint, config
 from mppo.agent import Agent
 from mppo.errors import EnvironmentFault, LearningFault
 from mppo.evaluation import Evaluation
 from mppo.interrupts import Interrupts
+from mppo.loggers import History, Logger, Loggers, Record
 from mppo.methods import Method
 from mppo.run import Row, Run
 from mppo.storage import reported, require_space, write_atomically
-from mppo.store import FORMAT, RunDirectory, rows
-from mppo.tasks import MakeEnv, task
+from mppo.store import FORMAT, LOGS, RunDirectory, rows
+from mppo.tasks import AnyEnv, task
 
-Callback = Callable[[str, Row], bool | None]
+Function = Callable[[str, Row], bool | None]
+Callback = callbacks.Callback | Function | Sequence[callbacks.Callback | Function]
 SAVE_EVERY = 60.0  # seconds that are lost at most, where saving does not change the run
 RESET_EVERY = 10  # iterations between checkpoints, where it does
 
 
 def train(
     method: str | Method,
-    env: str | MakeEnv,
+    env: AnyEnv,
     *,
     steps: int = 1_000_000,
     seed: int = 0,
@@ -39,26 +43,30 @@ def train(
     workers: int = 0,
     callback: Callback | None = None,
     env_kwargs: dict[str, Any] | None = None,
+    wrappers: Sequence[Callable[[Any], Any]] = (),
     overrides: dict[str, Any] | None = None,
+    loggers: Sequence[Logger] = (),
 ) -> Agent:
     """Train a method on an environment and return the agent.
 
     `steps` is a lower bound: whole batches are collected. With `out`, the run is written there,
     and the same call takes up an interrupted run where it was left. `callback(event, row)` is
     called with "iteration" and "evaluation" rows; returning False stops the run after that row.
+    `mppo.callbacks` has the usual ones, `mppo.loggers` what `loggers` may be.
     """
     chosen = config.method_named(method) if isinstance(method, str) else method
     chosen = config.overridden(chosen, overrides or {})
     beside = eval_episodes if eval_deterministic_episodes is None else eval_deterministic_episodes
     evaluation = Evaluation(eval_every, eval_episodes, beside)
-    run = Run(chosen, task(env, **(env_kwargs or {})), steps, seed, evaluation, workers)
+    on = task(env, wrappers=wrappers, **(env_kwargs or {}))
+    run = Run(chosen, on, steps, seed, evaluation, workers)
     name = method if isinstance(method, str) else config.name_of(chosen)
     try:
         if out is None:
-            return Training(run, None, checkpoint_every).to_the_end(callback)
+            return Training(run, None, checkpoint_every, name, loggers).to_the_end(callback)
         directory = RunDirectory(out)
         try:
-            training = begin(run, directory, name, checkpoint_every)
+            training = begin(run, directory, name, checkpoint_every, loggers)
             return training.to_the_end(callback)
         finally:
             directory.close()
@@ -67,7 +75,11 @@ def train(
 
 
 def begin(
-    run: Run, directory: RunDirectory, method_name: str, checkpoint_every: int = 0
+    run: Run,
+    directory: RunDirectory,
+    method_name: str,
+    checkpoint_every: int = 0,
+    loggers: Sequence[Logger] = (),
 ) -> Training:
     """A training in a directory: from the beginning, or from where the same run was left."""
     if not directory.finished:
@@ -75,55 +87,133 @@ def begin(
     found = directory.begin(describe(run, method_name))
     if found is not None:
         run.restore(found)
-    return Training(run, directory, checkpoint_every)
+    training = Training(run, directory, checkpoint_every, method_name, loggers)
+    if found is None and run.iteration:  # it has learnt elsewhere: the directory starts from that
+        training.save(at_end=True)
+    return training
+
+
+def begin_or_extend(
+    run: Run,
+    directory: RunDirectory,
+    method_name: str,
+    checkpoint_every: int = 0,
+    loggers: Sequence[Logger] = (),
+    go_on: bool = False,
+) -> Training:
+    """As `begin`, but the run may be meant to be longer now than when it was begun.
+
+    A run that a callback has stopped is left as it is, unless it is to `go_on`.
+    """
+    wanted, there = run.steps, directory.description()
+    if there is not None:
+        run.extend(int(there["steps"]))
+    training = begin(run, directory, method_name, checkpoint_every, loggers)
+    left = run.iteration * run.method.batch_size < wanted
+    longer = there is not None and left and (wanted > run.steps or (go_on and directory.finished))
+    training.promised = 0 if there is None or longer else run.iterations
+    run.extend(wanted)
+    if longer:
+        directory.reopen(describe(run, method_name))
+    return training
 
 
 class Training:
     """The loop around a run: rows written, checkpoints saved, callbacks called."""
 
-    def __init__(self, run: Run, directory: RunDirectory | None, checkpoint_every: int = 0):
-        self.run, self.directory = run, directory
+    def __init__(
+        self,
+        run: Run,
+        directory: RunDirectory | None,
+        checkpoint_every: int = 0,
+        method_name: str = "custom",
+        loggers: Sequence[Logger] = (),
+        earlier: tuple[Sequence[Row], Sequence[Row], Sequence[Row]] = ((), (), ()),
+    ):
+        self.run, self.directory, self.method_name = run, directory, method_name
         self.checkpoint_every = checkpoint_every
+        earlier = self._written(directory) if directory is not None else earlier
+        self.metrics, self.evaluations, self.timing = map(list, earlier)
+        self.stopped = False  # by a callback
+        self.promised = 0  # iterations that run.json speaks of, where the run is a part of them
+        self._loggers = loggers
         self._saved_at, self._saved = time.monotonic(), -1
+
+    @staticmethod
+    def _written(directory: RunDirectory) -> tuple[list[Row], list[Row], list[Row]]:
+        metrics, evaluations, timing = (rows(directory.path, name) for name in LOGS)
+        return metrics, evaluations, timing
+
+    @property
+    def folder(self) -> Path | None:
+        """The run directory, if there is one."""
+        return None if self.directory is None else self.directory.path
+
+    def description(self) -> Row:
+        """What `run.json` says."""
+        return describe(self.run, self.method_name)
 
     def to_the_end(
         self, callback: Callback | None = None, interrupts: Interrupts | None = None
     ) -> Agent:
         """Iterate until the budget is spent, a callback says stop, or a signal came."""
         run, directory = self.run, self.directory
-        metrics: list[Row] = []
-        evaluations: list[Row] = []
-        stopped = False
-        while run.iteration < run.iterations and not stopped:
-            if interrupts is not None and interrupts.received is not None:
-                break
-            row, evaluation, timing = self._step()
-            if directory is None:  # else the rows are in files, and memory does not grow
-                metrics.append(row)
-                evaluations += [] if evaluation is None else [evaluation]
-            if callback is not None:
-                event = {**row, "timing": timing, "trajectories": run.trajectories}
-                stopped = callback("iteration", event) is False
-                if evaluation is not None:
-                    stopped |= callback("evaluation", evaluation) is False
-            if self._save_due():
-                self.save()
-        if directory is not None and directory.finished:  # nothing was left to do
-            self._saved = run.iteration
-        self.save()
-        if directory is not None:
-            if directory.finished:
+        if directory is None or not directory.finished:
+            self._iterate(callbacks.as_callback(callback), interrupts)
+            self.save(at_end=self.stopped)
+            if directory is None:
                 pass
-            elif stopped or run.iteration == run.iterations:
-                self._finish(stopped)
+            elif self.stopped or run.iteration >= max(run.iterations, self.promised):
+                self._finish(self.stopped)
             else:
                 directory.event("stopped", iteration=run.iteration)
-            metrics, evaluations = (
-                rows(directory.path, name) for name in ("metrics.jsonl", "evaluations.jsonl")
-            )
+        if directory is not None:
+            self.metrics, self.evaluations, self.timing = self._written(directory)
         agent = run.agent()
-        agent.metrics, agent.evaluations = metrics, evaluations
+        agent.metrics, agent.evaluations = self.metrics, self.evaluations
         return agent
+
+    def _iterate(self, callback: callbacks.Callback, interrupts: Interrupts | None) -> None:
+        run, logs = self.run, self._begin_logs()
+        with contextlib.ExitStack() as ending:
+            if logs is not None:
+                ending.callback(logs.close)
+            callback.training = self
+            callback.on_training_start()
+            ending.callback(callback.on_training_end)
+            while run.iteration < run.iterations and not self.stopped:
+                if interrupts is not None and interrupts.received is not None:
+                    break
+                row, evaluation, timing = self._step()
+                if logs is not None:
+                    logs(Record(row, timing, evaluation))
+                self._call(callback, row, evaluation, timing)
+                if self._save_due():
+                    self.save()
+
+    def _begin_logs(self) -> Loggers | None:
+        if not self._loggers:
+            return None
+        logs = Loggers(self._loggers)
+        earlier = History(self.metrics, self.timing, self.evaluations)
+        logs.start(self.description(), self.folder, earlier)
+        return logs
+
+    def _call(self, callback: callbacks.Callback, row: Row, evaluation: Row | None, timing: Row):
+        """Tell the callback; whatever it raises, the run up to here is not lost."""
+        event = {**row, "timing": timing, "trajectories": self.run.trajectories}
+        try:
+            self.stopped = callback("iteration", event) is False
+            if evaluation is not None:
+                self.stopped |= callback("evaluation", evaluation) is False
+        except Exception as error:
+            if self.directory is not None:
+                message = f"{type(error).__name__}: {error}"
+                self.directory.event(
+                    "callback failed", iteration=self.run.iteration, message=message
+                )
+            self.save()
+            raise
 
     def _step(self) -> tuple[Row, Row | None, Row]:
         """One iteration and, where it is due, an evaluation; their rows are written."""
@@ -142,7 +232,11 @@ class Training:
             "learning": learnt - started - self.run.simulation,
             "evaluation": time.perf_counter() - learnt,
         }
-        if self.directory is not None:
+        if self.directory is None:
+            self.metrics.append(row)
+            self.timing.append(timing)
+            self.evaluations += [] if evaluation is None else [evaluation]
+        else:  # the rows are in files, and memory does not grow
             self.directory.append("metrics.jsonl", row)
             self.directory.append("timing.jsonl", timing)
             if evaluation is not None:
@@ -161,13 +255,13 @@ class Training:
             return self.run.iteration % self.checkpoint_every == 0
         return time.monotonic() - self._saved_at > SAVE_EVERY
 
-    def save(self) -> None:
+    def save(self, at_end: bool = False) -> None:
         """Write a checkpoint unless the newest is of this iteration.
 
         Environments that go on from batch to batch and cannot tell their state start anew after
         every checkpoint, in interrupted and uninterrupted runs alike.
         """
-        at_end = self.run.iteration == self.run.iterations
+        at_end = at_end or self.run.iteration >= self.run.iterations
         if self._saved == self.run.iteration or not (self._at_boundary() or at_end):
             return
         if not self.run.resumes_bitwise:
@@ -220,6 +314,7 @@ def describe(run: Run, method_name: str) -> Row:
         "method": config.to_json(run.method),
         "env": run.task.name,
         "env_kwargs": run.task.kwargs,
+        **({"wrappers": run.task.wrappers} if run.task.wrappers else {}),
         "seed": run.seed,
         "steps": run.steps,
         "iterations": run.iterations,

@@ -44,6 +44,22 @@ class Batch(NamedTuple):
     raw_advantages: jax.Array  # [N] in units of reward, for the gain of line 10
 
 
+class Network(Protocol):
+    """A network: a frozen dataclass that makes its parameters and applies them.
+
+    The policy's and the value network may be any such; `Mlp` is ours. It must be hashable, since
+    compiled programs are kept by it, and `apply` takes one input, not a stack.
+    """
+
+    def init(self, key: jax.Array, inputs: int, outputs: int, output_scale: float = 1.0) -> PyTree:
+        """Random parameters, a tree of arrays; the last layer's weights times `output_scale`."""
+        ...
+
+    def apply(self, parameters: PyTree, x: jax.Array, /) -> jax.Array:
+        """The outputs for one input."""
+        ...
+
+
 class Picking(Protocol):
     """Which path to roll out next (lines 2-4), and which policy to show to the world."""
 

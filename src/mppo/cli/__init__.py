@@ -23,10 +23,18 @@ class Command(NamedTuple):
 COMMANDS = {
     "train": Command("mppo.cli.train", "train a method on an environment", True),
     "resume": Command("mppo.cli.resume", "go on with a run that was interrupted", True),
+    "evaluate": Command("mppo.cli.evaluate", "play episodes of a trained policy"),
+    "video": Command("mppo.cli.video", "film a trained policy"),
+    "report": Command("mppo.cli.report", "write one HTML page about one run or many"),
+    "export": Command("mppo.cli.export", "write a policy as ONNX or safetensors"),
+    "logs": Command("mppo.cli.logs", "a run as CSV, or in TensorBoard, W&B or Trackio"),
+    "paper": Command("mppo.cli.paper", "the paper's tables and figures, run and compared"),
+    "sweep": Command("mppo.cli.sweep", "a grid of your own: tasks x methods x seeds"),
     "methods": Command("mppo.cli.listing", "list the methods and what they differ in"),
     "envs": Command("mppo.cli.listing", "list the tasks of the paper"),
     "bench": Command("mppo.cli.bench", "measure speed, memory and start-up on this machine"),
     "demo": Command("mppo.cli.demo", "the paper's motivating example on the Maze, in minutes"),
+    "completion": Command("mppo.cli.completion", "print a script that completes words on TAB"),
 }
 
 OVERVIEW = """\
@@ -44,10 +52,9 @@ example:
   mppo train mp-trpo mppo/Maze-v0 --steps 1e6 --seed 0 --out runs/maze
 
 exit codes:
-  0 done                     65 environment broke its contract
-  2 request cannot be met    70 internal error, or an update that is not finite
-  73 another process writes there    74 file cannot be written, or is damaged
-  130, 143 stopped by SIGINT, SIGTERM after saving
+  0 done; 2 a request that cannot be met; 65 the environment broke its contract;
+  70 internal error; 73 another process writes there; 74 a file cannot be written
+  or is not good; 130, 143 stopped by SIGINT, SIGTERM after saving
 """
 
 
@@ -73,7 +80,7 @@ def main(arguments: list[str] | None = None) -> int:
         with Interrupts() as interrupts:  # before anything slow: a signal may come at any time
             return importlib.import_module(found.module).main(words[0], words[1:], interrupts)
     except FAULTS as error:
-        print(f"mppo: {error}", file=sys.stderr)
+        print("mppo:", " ".join(str(error).split()), file=sys.stderr)  # one line, whatever it says
         return error.exit_code
     except BrokenPipeError:
         return 0  # the reader of a pipe has seen enough

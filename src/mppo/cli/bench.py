@@ -12,25 +12,32 @@ from typing import Any
 
 from mppo.bench.conduct import PARTS, REPETITIONS, Options, begun, conduct
 from mppo.bench.show import markdown, text
+from mppo.cli.parser import Parser, whole_number
 from mppo.errors import BadRequest, did_you_mean
 from mppo.store import plain
+
+ABOUT = """\
+Measure this machine in one sitting: training against bare physics, cores,
+peers, paths, start-up and memory. Ratios first, with their spread over
+repetitions."""
 
 
 def main(command: str, words: list[str]) -> int:
     """Measure, print ratios first, and write what was asked for."""
-    parser = argparse.ArgumentParser(
-        "mppo bench",
-        description="Measure this machine in one sitting: training against bare physics, cores, "
-        "peers, paths, start-up and memory. Ratios first, with their spread over repetitions.",
-        epilog="example: mppo bench --quick; mppo bench --peers --json bench.json",
-    )
+    examples = ["mppo bench --quick", "mppo bench --peers --json bench.json"]
+    parser = Parser("bench", ABOUT, examples)
     add = parser.add_argument
     add("--json", metavar="FILE", help="write everything raw")
     add("--markdown", metavar="FILE", help="write the page docs/performance.md")
     add("--quick", action="store_true", help="a smoke test of every part in two minutes")
     add("--peers", action="store_true", help="measure Stable-Baselines3 and others as well")
     add("--peers-python", metavar="PATH", help="the interpreter that has them (this one)")
-    add("--repetitions", type=int, help=f"of every comparison ({REPETITIONS}; 2 with --quick)")
+    add(
+        "--repetitions",
+        type=whole_number,
+        metavar="N",
+        help=f"of every comparison ({REPETITIONS}; 2 with --quick)",
+    )
     add("--only", nargs="+", metavar="PART", help=f"of {', '.join(PARTS)}")
     given = parser.parse_args(words)
     for file in (given.json, given.markdown):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import importlib.util
 from pathlib import Path
 
@@ -12,13 +11,20 @@ from rich.live import Live
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 
-from mppo.cli.fields import whole_number
+from mppo.cli.engines import SOME_FAILED
+from mppo.cli.parser import Parser, whole_number
 from mppo.errors import BadRequest
-from mppo.experiments.local import Pool, RunSpec
+from mppo.experiments.drive import Driver
+from mppo.experiments.grid import Grid
+from mppo.experiments.local import LocalWorkers
+from mppo.experiments.spec import RunSpec, spec
 from mppo.methods import METHODS
 
 COMPARED = ("trpo", "multi-trpo", "mp-trpo")
-FLAGS = ("--eval-deterministic-episodes", "0")
+ABOUT = """\
+TRPO, Multi-TRPO and MP-TRPO on the Maze with the same number of samples: live
+progress, a table, and one picture of returns, entropies and state visits.
+Finished runs under --out are used again."""
 NOTE = (
     "thin lines: seeds, thick: their mean; below: share of all training steps spent in each cell "
     "(log scale, all seeds)"
@@ -27,21 +33,16 @@ NOTE = (
 
 def main(command: str, words: list[str]) -> int:
     """Train three methods on the Maze with the same samples, and draw what they did."""
-    parser = argparse.ArgumentParser(
-        "mppo demo",
-        description="TRPO, Multi-TRPO and MP-TRPO on the Maze with the same number of samples: "
-        "live progress, a table, and one picture of returns, entropies and state visits. "
-        "Finished runs under --out are used again.",
-        epilog="example: mppo demo --out demo --seeds 6 --steps 1e6",
-    )
-    parser.add_argument("--out", default="demo", help="directory of runs and picture (demo)")
-    parser.add_argument("--seeds", type=int, default=4, help="seeds of each method (4)")
-    parser.add_argument("--steps", type=whole_number, default=500_000, help="of each run (5e5)")
-    parser.add_argument("--jobs", type=int, default=0, help="runs side by side (all cores)")
+    parser = Parser("demo", ABOUT, ["mppo demo --out demo --seeds 6 --steps 1e6"])
+    add = parser.add_argument
+    add("--out", default="demo", metavar="DIR", help="of runs and picture [demo]")
+    add("--seeds", type=whole_number, default=4, metavar="N", help="of each method [4]")
+    add("--steps", type=whole_number, default=500_000, metavar="N", help="of each run [500000]")
+    add("--jobs", type=whole_number, default=0, metavar="N", help="runs side by side; 0: all cores")
     options = parser.parse_args(words)
     if importlib.util.find_spec("matplotlib") is None:
         raise BadRequest(
-            "the demo draws with matplotlib; install it with: pip install mppo[report]"
+            'the demo draws with matplotlib; install it with: pip install "mppo[report]"'
         )
     if options.seeds < 1 or options.jobs < 0 or options.steps < METHODS["trpo"].batch_size:
         raise BadRequest(
@@ -53,61 +54,58 @@ def main(command: str, words: list[str]) -> int:
 
 def _demo(out: Path, seeds: int, steps: int, jobs: int) -> int:
     console = Console()
-    specs = [
-        RunSpec(name, "mppo/Maze-v0", seed, steps, out / "runs" / f"{name}-{steps}-{seed}", FLAGS)
-        for seed in range(seeds)
-        for name in COMPARED
-    ]
-    done = sum(spec.finished for spec in specs)
+    specs = [spec(name, "mppo/Maze-v0", seed, steps) for seed in range(seeds) for name in COMPARED]
+    grid = Grid(out)
+    grid.remember("demo", specs)
+    done = sum(map(grid.finished, specs))
     console.print(
         f"{len(specs)} runs of {steps:,} steps on the Maze"
         + (f"; {done} are finished already in {out}/runs" if done else ""),
         highlight=False,
     )
-    pool = Pool(jobs) if jobs else Pool()
+    driver = Driver(grid, LocalWorkers(jobs))
     if console.is_terminal:
         with Live(console=console, refresh_per_second=4) as live:
-            pool.run(specs, lambda _: live.update(_progress(specs)))
+            driver.run(specs, lambda _: live.update(_progress(grid, specs)))
     else:
         shown = -1
 
-        def say(_: Pool) -> None:
+        def say(_: Driver) -> None:
             nonlocal shown
-            finished = sum(spec.finished for spec in specs)
+            finished = sum(map(grid.finished, specs))
             if finished != shown:
                 shown = finished
                 print(f"  {finished} of {len(specs)} runs finished", flush=True)
 
-        pool.run(specs, say)
-    for failure in pool.failures:
-        spec = failure.spec
-        console.print(
-            f"{spec.method}, seed {spec.seed} failed (exit code {failure.exit_code}): "
-            f"{failure.message}",
-            markup=False,
-        )
-    if pool.failures:
-        return 70
-    _show(console, out, specs)
+        driver.run(specs, say)
+    for run in specs:
+        if run.run_id in driver.failures:
+            failure = driver.failures[run.run_id]
+            console.print(
+                f"{run.label} failed (exit code {failure.exit_code}): {failure.message}",
+                markup=False,
+            )
+    if driver.failures:
+        return SOME_FAILED
+    _show(console, grid, specs)
     return 0
 
 
-def _progress(specs: list[RunSpec]) -> Table:
+def _progress(grid: Grid, specs: list[RunSpec]) -> Table:
     table = Table(box=None, pad_edge=False, header_style="dim")
     for name in ("method", "steps of all seeds", "", "return", "first seed to find G"):
         table.add_column(name, no_wrap=True)
     from mppo.store import rows
 
     for method in COMPARED:
-        mine = [spec for spec in specs if spec.method == method]
-        total = sum(spec.steps for spec in mine)
-        batch = METHODS[method].batch_size
-        done = sum(min(spec.rows() * batch, spec.steps) for spec in mine)
-        last = [rows(spec.out, "metrics.jsonl")[-20:] for spec in mine]
+        mine = [run for run in specs if run.name == method]
+        total = sum(run.steps for run in mine)
+        done = sum(map(grid.steps_done, mine))
+        last = [rows(grid.directory(run), "metrics.jsonl")[-20:] for run in mine]
         returns = [row["return_mean"] for row_set in last for row in row_set]
         solved = [
-            spec.seed
-            for spec, found in zip(mine, last, strict=True)
+            run.seed
+            for run, found in zip(mine, last, strict=True)
             if any(row["return_mean"] for row in found)
         ]
         table.add_row(
@@ -120,10 +118,14 @@ def _progress(specs: list[RunSpec]) -> Table:
     return table
 
 
-def _show(console: Console, out: Path, specs: list[RunSpec]) -> None:
+def _show(console: Console, grid: Grid, specs: list[RunSpec]) -> None:
     from mppo.report.maze import curves, maze_figure, summary
 
-    found = {name: curves([spec.out for spec in specs if spec.method == name]) for name in COMPARED}
+    out = grid.root
+    found = {
+        name: curves([grid.directory(run) for run in specs if run.name == name])
+        for name in COMPARED
+    }
     lines = [summary(name, curve) for name, curve in found.items()]
     table = Table(title="Maze, last tenth of the evaluations", box=None, pad_edge=False)
     for name in lines[0]:
@@ -132,7 +134,7 @@ def _show(console: Console, out: Path, specs: list[RunSpec]) -> None:
         table.add_row(*line.values())
     console.print(table)
     maze_figure(found, out / "maze.png", NOTE)
-    seeds, steps = len({spec.seed for spec in specs}), specs[0].steps
+    seeds, steps = len({run.seed for run in specs}), specs[0].steps
     page = [
         "# Figures 2 and 3: the Maze\n",
         f"`mppo demo --seeds {seeds} --steps {steps}`: seeds 0-{seeds - 1}, {steps:,} steps, "

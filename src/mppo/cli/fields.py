@@ -2,49 +2,34 @@
 
 from __future__ import annotations
 
+import argparse
 import ast
 import dataclasses
 import inspect
 import textwrap
+import types
 import typing
+from collections.abc import Callable
 from functools import lru_cache
 from itertools import pairwise
-from typing import Annotated, Any
+from typing import Any, Literal, NamedTuple
 
-import tyro
-
+from mppo.cli.parser import number, one_of, whole_number
 from mppo.config import component_class, kind_of
 from mppo.errors import BadRequest
 from mppo.methods import COMPONENTS, Method
 
-
-def whole_number(text: str) -> int:
-    """A number of steps as people write it.
-
-    >>> whole_number("1e6"), whole_number("1_000_000"), whole_number("5000")
-    (1000000, 1000000, 5000)
-    """
-    try:
-        value = float(text)
-        if not value.is_integer():
-            raise ValueError
-    except (ValueError, OverflowError):
-        raise ValueError(
-            f'"{text}" is not a whole number; write for example 1000000, 1_000_000 or 1e6'
-        ) from None
-    return int(value)
+__all__ = ["Option", "add_fields", "add_option", "rebuild", "swap_components", "whole_number"]
 
 
-Steps = Annotated[
-    int,
-    tyro.constructors.PrimitiveConstructorSpec(
-        nargs=1,
-        metavar="N",
-        instance_from_str=lambda words: whole_number(words[0]),
-        is_instance=lambda value: isinstance(value, int),
-        str_from_instance=lambda value: [str(value)],
-    ),
-]
+class Option(NamedTuple):
+    """One flag: its name with underscores, its type, its default and its meaning."""
+
+    name: str
+    kind: Any
+    default: Any
+    text: str
+    metavar: str | None = None
 
 
 @lru_cache
@@ -65,33 +50,96 @@ def described(cls: type) -> dict[str, str]:
     return found
 
 
-def as_options(value: Any, extra: list[tuple] | None = None) -> type:
-    """A dataclass of flags with the present values as defaults; components become groups."""
+def flag_of(name: str) -> str:
+    """The flag of a field.
+
+    >>> flag_of("critic.learning_rate")
+    '--critic.learning-rate'
+    """
+    return f"--{name.replace('_', '-')}"
+
+
+def add_option(group: Any, option: Option) -> None:
+    """Add one flag to a parser or a group of it; a switch that is off needs no value."""
+    flag, text = flag_of(option.name), option.text.replace("%", "%%")
+    if option.kind is bool and option.default is False and "." not in option.name:
+        group.add_argument(flag, dest=option.name, action="store_true", help=text)
+        return
+    if option.default is not None:
+        shown = " ".join(map(str, option.default)) if _several(option.kind) else option.default
+        text = f"{text} [{shown}]".strip()
+    if option.kind is bool:
+        off = ".".join([*flag.split(".")[:-1], f"no-{flag.split('.')[-1]}"])
+        group.add_argument(flag, off, dest=option.name, default=option.default, nargs=0,
+                           action=_Switch, help=text)  # fmt: skip
+        return
+    reader, metavar = _reader(option.kind)
+    group.add_argument(
+        flag,
+        dest=option.name,
+        default=option.default,
+        type=reader,
+        metavar=option.metavar or metavar,
+        nargs="*" if _several(option.kind) else None,
+        help=text,
+    )
+
+
+class _Switch(argparse.Action):
+    """`--critic.filtered` and `--critic.no-filtered`."""
+
+    def __call__(self, parser, namespace, values, option_string=None) -> None:
+        setattr(namespace, self.dest, option_string == self.option_strings[0])
+
+
+def _several(kind: Any) -> bool:
+    return typing.get_origin(kind) in (tuple, list)
+
+
+def _reader(kind: Any) -> tuple[Callable[[str], Any], str]:
+    """What reads a value of that type, and how the help writes it."""
+    if typing.get_origin(kind) in (typing.Union, types.UnionType):
+        inner = [part for part in typing.get_args(kind) if part is not type(None)]
+        read, metavar = _reader(inner[0])
+        return lambda text: None if text.lower() == "none" else read(text), metavar
+    if typing.get_origin(kind) is Literal:
+        words = typing.get_args(kind)
+        return one_of(words), "{" + ",".join(map(str, words)) + "}"
+    if _several(kind):
+        return _reader(typing.get_args(kind)[0])
+    plain = {int: (whole_number, "N"), float: (number, "X"), str: (str, "TEXT")}
+    return plain.get(kind, (_literal, "VALUE"))
+
+
+def add_fields(parser: argparse.ArgumentParser, value: Any, prefix: str = "") -> None:
+    """A flag for every field of a component, components inside it as groups of their own."""
     hints, texts = typing.get_type_hints(type(value)), described(type(value))
-    fields: list[tuple] = list(extra or [])
+    about = (type(value).__doc__ or "").strip().split("\n")[0]
+    title = f"{prefix.rstrip('.')} ({kind_of(value)})" if prefix else "method"
+    group = parser.add_argument_group(title, textwrap.fill(about, 76))
+    inside = []
     for field in dataclasses.fields(value):
-        default = getattr(value, field.name)
-        if dataclasses.is_dataclass(default):
-            kind = as_options(default)
-            if dataclasses.fields(kind):
-                fields.append((field.name, kind, dataclasses.field(default_factory=kind)))
+        now = getattr(value, field.name)
+        if dataclasses.is_dataclass(now):
+            inside.append((field.name, now))
             continue
-        help_text = texts.get(field.name, "")
-        hint = Annotated[hints[field.name], tyro.conf.arg(help=help_text)]
-        fields.append((field.name, hint, dataclasses.field(default=default)))
-    options = dataclasses.make_dataclass(type(value).__name__, fields, frozen=True)
-    options.__doc__ = (type(value).__doc__ or "").split("\n")[0]
-    return options
+        text = " ".join(texts.get(field.name, "").split())
+        add_option(group, Option(prefix + field.name, hints[field.name], now, text))
+    for name, component in inside:
+        if dataclasses.fields(component):
+            add_fields(parser, component, f"{prefix}{name}.")
 
 
-def rebuild(value: Any, options: Any) -> Any:
-    """The component with the fields that the options give."""
+def rebuild(value: Any, given: dict[str, Any], prefix: str = "") -> Any:
+    """The component with the fields that the options give, by their names with dots."""
     changes = {}
     for field in dataclasses.fields(value):
-        if not hasattr(options, field.name):
-            continue  # a component without fields has no options
-        given, now = getattr(options, field.name), getattr(value, field.name)
-        changes[field.name] = rebuild(now, given) if dataclasses.is_dataclass(now) else given
+        name, now = prefix + field.name, getattr(value, field.name)
+        if dataclasses.is_dataclass(now):
+            changes[field.name] = rebuild(now, given, f"{name}.")
+        elif name in given:
+            found = given[name]
+            changes[field.name] = tuple(found) if isinstance(found, list) else found
     try:
         return dataclasses.replace(value, **changes)
     except ValueError as error:
@@ -114,11 +162,21 @@ def swap_components(method: Method, words: list[str]) -> tuple[Method, list[str]
                 known = ", ".join(COMPONENTS[axis])
                 raise BadRequest(f"{flag} needs a kind: {known}, or module:Class of your own")
             kind = queue.pop(0)
-        component = component_class(kind, allow_imports=True, among=COMPONENTS[axis])
         now = getattr(method, axis)
         if kind_of(now) != kind:
-            method = dataclasses.replace(method, **{axis: component()})
+            method = dataclasses.replace(method, **{axis: _component(axis, kind)})
     return method, rest
+
+
+def _component(axis: str, kind: str) -> Any:
+    """A component of that kind with its defaults."""
+    cls = component_class(kind, allow_imports=True, among=COMPONENTS[axis])
+    if not dataclasses.is_dataclass(cls) or cls.__hash__ is None:
+        raise BadRequest(f'"{kind}" is not a frozen dataclass; write @dataclass(frozen=True)')
+    try:
+        return cls()
+    except TypeError as error:
+        raise BadRequest(f'"{kind}" needs a default for every field: {error}') from error
 
 
 def take_env_arguments(words: list[str]) -> tuple[dict[str, Any], list[str]]:

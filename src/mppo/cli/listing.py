@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import argparse
 import dataclasses
 import json
 from typing import Any
+
+from mppo.cli.parser import Parser
 
 EXAMPLES = {
     "methods": "mppo methods --json | python -m json.tool",
@@ -16,9 +17,7 @@ EXAMPLES = {
 def main(command: str, words: list[str]) -> int:
     """Print one list."""
     about = {"methods": "List the methods.", "envs": "List the tasks of the paper."}[command]
-    parser = argparse.ArgumentParser(
-        f"mppo {command}", description=about, epilog=f"example: {EXAMPLES[command]}"
-    )
+    parser = Parser(command, about, [EXAMPLES[command]])
     parser.add_argument("--json", action="store_true", help="all details, for programs")
     options = parser.parse_args(words)
     rows = _methods() if command == "methods" else _envs()

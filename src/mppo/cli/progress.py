@@ -2,124 +2,134 @@
 
 from __future__ import annotations
 
+import textwrap
+import threading
 import time
-from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console, Group
+import numpy as np
+from rich.console import Console, RenderableType
 from rich.live import Live
-from rich.progress_bar import ProgressBar
-from rich.table import Table
-from rich.text import Text
+
+from mppo.cli.live import Shown, duration, numbers, view
+from mppo.config import changes
 
 if TYPE_CHECKING:
     from mppo.train import Run
 
 LINE_EVERY = 5.0  # seconds between plain lines
-MOST_PATHS = 12  # rows of the live table
+PATIENCE = 3.0  # seconds after which a compilation is worth a line
+WIDTH = 80
 
 
 class Progress:
     """A callback for `Run.run`, and a context for the live display."""
 
-    def __init__(self, run: Run, method: str, directory: Any, quiet: bool = False):
+    def __init__(
+        self,
+        run: Run,
+        method: str,
+        directory: Any,
+        quiet: bool = False,
+        console: Console | None = None,
+    ):
         self.run, self.method, self.directory, self.quiet = run, method, directory, quiet
-        self.console = Console()
-        self.picks: Counter[int] = Counter()
-        self.row: dict[str, Any] | None = None
-        self.evaluation: dict[str, Any] | None = None
-        self.started = self.shown = time.monotonic()
-        self.before = run.iteration * run.method.batch_size  # steps of an earlier session
+        self.console = console or Console()
+        self.shown = Shown(run.steps, run.method.paths, run.iteration * run.method.batch_size)
+        self.shown.picks = np.array(run.state.population.record.picks)  # of an earlier session
+        self.before = self.shown.done
+        self.counted: tuple[float, int] | None = None  # when the rate began to count, at which step
+        self.started = self.said = self.since = time.monotonic()
         live = not quiet and self.console.is_terminal
-        self.live = Live(console=self.console, refresh_per_second=4) if live else None
+        self.live = None
+        if live:
+            self.live = Live(console=self.console, get_renderable=self._view, refresh_per_second=4)
+        self._patience = threading.Timer(PATIENCE, self._say_compiling)
+        self._patience.daemon = True
 
     def __enter__(self) -> Progress:
-        if not self.quiet:
-            run = self.run
-            task = f"{run.task.name}, {run.steps:,} steps, seed {run.seed}"
-            self._say(f"{self.method} on {task}")
-            self._say(
-                f"  {run.envs} environments, {run.workers} threads, batch "
-                f"{run.method.batch_size}, {run.method.paths} paths"
-            )
-            self._say(f"  writing to {self.directory}")
-            self._say("  compiling (some seconds; kept for the next run)")
+        if self.quiet:
+            return self
+        run = self.run
+        verb = "going on with" if self.before else ""
+        self._say(f"{verb} {self.method} on {run.task.name}, seed {run.seed}, ".lstrip()
+                  + f"{run.steps:,} steps")  # fmt: skip
+        self._say(f"  directory  {self.directory}")
+        plural = lambda n, word: f"{n:,} {word}{'s' * (n > 1)}"
+        self._say(
+            f"  settings   {plural(run.method.paths, 'path')}, batches of "
+            f"{plural(run.method.batch_size, 'step')}, {plural(run.envs, 'environment')}, "
+            f"{plural(run.workers, 'thread')}"
+        )
+        changed = changes(self.method, run.method)
+        text = ", ".join(f"{name} {value}" for name, value in changed) or "nothing"
+        lines = textwrap.wrap(text, WIDTH - 13, break_on_hyphens=False, break_long_words=False)
+        self._say("  changed    " + f"\n{' ' * 13}".join(lines))
         if self.live is not None:
             self.live.__enter__()
+        else:
+            self._patience.start()
         return self
 
     def __exit__(self, *error: Any) -> None:
+        self._patience.cancel()
         if self.live is not None:
-            self.live.update(self._view())
+            self.shown.doing = "stopped" if self.run.iteration < self.run.iterations else "done"
+            self.since = time.monotonic()
             self.live.__exit__(*error)
-        elif not self.quiet and self.row is not None:
+        elif not self.quiet and self.shown.row is not None:
             self._line()
-        if not self.quiet and error[0] is None and self.evaluation is not None:
-            self._say(f"final evaluation: mean return {self.evaluation['mean_return']:.2f}")
+        if not self.quiet and error[0] is None and self.run.iteration >= self.run.iterations:
+            self._next_steps()
 
     def __call__(self, event: str, row: dict[str, Any]) -> None:
+        shown, now = self.shown, time.monotonic()
         if event == "evaluation":
-            self.evaluation = row
+            shown.evaluation = row
             return
-        self.row = row
-        self.picks[int(row["picked"])] += 1
-        if self.live is not None:
-            self.live.update(self._view())
-        elif not self.quiet and time.monotonic() - self.shown > LINE_EVERY:
-            self.shown = time.monotonic()
+        self._patience.cancel()
+        shown.row, shown.done = row, int(row["steps"])
+        shown.picks[int(row["picked"])] += 1
+        since, steps = self.counted or (self.started, self.before)
+        shown.rate = max(shown.done - steps, 0) / max(now - since, 1e-9)
+        if self.counted is None:  # the first iteration compiles: it says nothing of the rest
+            self.counted = (now, shown.done)
+        if self.live is None and not self.quiet and now - self.said > LINE_EVERY:
+            self.said = now
             self._line()
+
+    def _view(self) -> RenderableType:
+        doing = self.shown.doing if self.shown.doing in ("done", "stopped") else self.run.doing
+        if doing != self.shown.doing:
+            self.shown.doing, self.since = doing, time.monotonic()
+        self.shown.doing_for = time.monotonic() - self.since
+        return view(self.shown, ascii_only=not self.console.encoding.lower().startswith("utf"))
 
     def _say(self, text: str) -> None:
         self.console.print(text, markup=False, highlight=False, soft_wrap=True)
 
-    def _numbers(self) -> tuple[int, float, float]:
-        """Steps done, steps a second, seconds left."""
-        steps = int(self.row["steps"]) if self.row else 0
-        seconds = max(time.monotonic() - self.started, 1e-9)
-        rate = max(steps - self.before, 0) / seconds
-        return steps, rate, (self.run.steps - steps) / rate if rate else float("inf")
+    def _say_compiling(self) -> None:
+        if self.run.doing.startswith("compiling") and not self.quiet:
+            self._say(f"  {self.run.doing} (once; kept for the next run)")
 
     def _line(self) -> None:
-        steps, rate, left = self._numbers()
-        row = self.row or {}
-        parts = [f"{steps:>11,} steps", f"{rate:>7,.0f}/s", f"{max(left, 0):>5.0f} s left"]
-        parts += [f"path {int(row['picked'])}", f"return {float(row['return_mean']):.2f}"]
-        if self.evaluation is not None:
-            parts.append(f"evaluation {self.evaluation['mean_return']:.2f}")
-        self._say("  ".join(parts))
+        shown = self.shown
+        assert shown.row is not None
+        left = f"{duration(shown.left)} left"
+        parts = [f"{shown.done:>9,} steps", f"{shown.rate:>6,.0f}/s", f"{left:>9}"]
+        parts += [f"path {int(shown.row['picked'])}"] if shown.paths > 1 else []
+        self._say("  ".join(parts + numbers(shown)[:2]))
 
-    def _view(self) -> Group:
-        steps, rate, left = self._numbers()
-        bar = ProgressBar(self.run.steps, min(steps, self.run.steps), width=30)
-        head = Table.grid(padding=(0, 1))
-        numbers = f"{steps:,} / {self.run.steps:,} steps  {rate:,.0f}/s  {max(left, 0):.0f} s left"
-        head.add_row(bar, numbers if self.row else "compiling, or collecting the first batch ...")
-        if self.row is None:
-            return Group(head)
-        result = f"return {float(self.row['return_mean']):.2f}"
-        if self.evaluation is not None:
-            certain = self.evaluation["mean_return_deterministic"]
-            result += f"   evaluation {self.evaluation['mean_return']:.2f}"
-            result += "" if certain is None else f" (mean action {certain:.2f})"
-        return Group(head, Text(result), self._paths())
+    def _next_steps(self) -> None:
+        """What one may want to do with a finished run."""
+        from mppo.cli import COMMANDS
 
-    def _paths(self) -> Table:
-        """The paths: which is picked now, how often each was, its J and H."""
-        row, table = self.row or {}, Table(box=None, pad_edge=False, header_style="dim")
-        for name in ("path", "picked", "", "J", "H"):
-            table.add_column(name, justify="left" if not name else "right", no_wrap=True)
-        performance, entropy, now = row["performance"], row["entropy"], int(row["picked"])
-        most = max(self.picks.values(), default=1)
-        for k in range(min(len(performance), MOST_PATHS)):
-            share = "█" * round(20 * self.picks[k] / most)
-            cells = (
-                f"{'>' if k == now else ' '} {k}",
-                str(self.picks[k]),
-                share,
-                f"{float(performance[k]):.3f}",
-                f"{float(entropy[k]):.3f}",
-            )
-            table.add_row(*cells, style="bold" if k == now else None)
-        if len(performance) > MOST_PATHS:
-            table.add_row("", f"and {len(performance) - MOST_PATHS} more")
-        return table
+        self._say(f"finished in {duration(time.monotonic() - self.started)}; next:")
+        for command, ending in (
+            ("evaluate", ""),
+            ("report", " --out report.html"),
+            ("video", " --out clip.mp4"),
+            ("export", " --out policy.onnx"),
+        ):
+            if command in COMMANDS:
+                self._say(f"  mppo {command} {self.directory}{ending}")

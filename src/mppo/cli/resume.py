@@ -30,13 +30,20 @@ def main(command: str, words: list[str], interrupts: Interrupts) -> int:
         help="import components and environments of other packages that the run names (runs their "
         "code)",
     )
+    parser.add_argument(
+        "--tensorboard",
+        action="store_true",
+        help="also write event files (a run that has some goes on writing them)",
+    )
+    parser.add_argument("--wandb", metavar="PROJECT", help="also log to Weights & Biases")
+    parser.add_argument("--trackio", metavar="PROJECT", help="also log to Trackio")
     parser.add_argument("--quiet", action="store_true", help="print nothing but errors")
     options = parser.parse_args(words)
 
-    from mppo.cli.train import carry_out
+    from mppo.cli.train import carry_out, loggers_of
     from mppo.run import Run
     from mppo.store import RunDirectory
-    from mppo.tasks import task
+    from mppo.tasks import recorded_task
 
     directory = RunDirectory(options.dir)
     found = directory.description()
@@ -45,6 +52,7 @@ def main(command: str, words: list[str], interrupts: Interrupts) -> int:
     if options.allow_imports:
         sys.path.append(os.getcwd())  # as `mppo train` did when it began
     old = described(found, options.allow_imports)
-    on = task(old.env, **old.env_kwargs)
+    on = recorded_task(found, None, None, options.allow_imports)
     run = Run(old.method, on, old.steps, old.seed, old.evaluation, options.workers)
-    return carry_out(run, directory, old.method_name, options, interrupts)
+    options.tensorboard |= (directory.path / "tensorboard").is_dir()  # curves without a gap
+    return carry_out(run, directory, old.method_name, options, interrupts, loggers_of(options))

@@ -2,72 +2,100 @@
 
 from __future__ import annotations
 
-import dataclasses
+import argparse
 import os
 import re
 import sys
+import textwrap
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import tyro
+from typing import TYPE_CHECKING, Any
 
 from mppo.cli import fields
+from mppo.cli.parser import WIDEST, Parser
 from mppo.config import method_named
 from mppo.errors import BadRequest
 from mppo.interrupts import Interrupts
 from mppo.methods import COMPONENTS, METHODS, Method
 
 if TYPE_CHECKING:
+    from mppo.loggers import Logger
     from mppo.run import Run
     from mppo.store import RunDirectory
 
-HELP = """Train METHOD on ENV.
+ABOUT = """\
+Train METHOD on ENV. Every field of the method is a flag; the defaults shown, in
+brackets, are those of {name}: `mppo train ppo --help` shows others.
 
-METHOD is one of: {methods}.
-ENV is a Gymnasium id; `mppo envs` lists the tasks of the paper, `module:id` imports a module first.
---env.NAME VALUE passes an argument to the environment's constructor.
+METHOD  {methods}
+ENV     a Gymnasium id; `mppo envs` lists the tasks of the paper;
+        module:id imports a module first
+
+--env.NAME VALUE passes an argument to the environment's constructor. These swap
+a component; KIND may also be module:Class of your own, found from here:
+
 {swaps}
-
-example:
-  mppo train mp-trpo mppo/SparseHopper-v0 --steps 2e6 --seed 1 --picking.alpha 0.5 --paths 4
 """
+EXAMPLES = (
+    "mppo train mp-trpo mppo/Maze-v0 --steps 1e6 --seed 0 --out runs/maze",
+    "mppo train mp-trpo mppo/SparseHopper-v0 --paths 4 --picking.alpha 0.5",
+    "mppo train ppo CartPole-v1 --steps 1e5 --network.hidden 32 32",
+)
+CODES = """\
+0 done; 2 a request that cannot be met as it stands; 65 a fault of the
+environment; 70 an error of mppo, or an update that was not finite;
+73 another process writes there; 74 a file cannot be written;
+130, 143 stopped by a signal and saved"""
 
 
 def main(command: str, words: list[str], interrupts: Interrupts) -> int:
     """Train one run."""
     sys.path.append(os.getcwd())  # so that module:Class and module:id find the user's own modules
+    options, method, env_kwargs = parsed(words)
+    return _train(options, method, env_kwargs, interrupts)
+
+
+def parsed(words: list[str]) -> tuple[Any, Method, dict[str, Any]]:
+    """The options, the method with its fields changed, and the environment's arguments."""
+    words = [_with_dashes(word) for word in words]
     method = _named_first(words)
+    name = next((word for word in words if word in METHODS), "mp-trpo")
     env_kwargs, rest = fields.take_env_arguments(words)
     method, rest = fields.swap_components(method, rest)
-    options = tyro.cli(
-        fields.as_options(method, _own_fields()),
-        args=rest,
-        prog="mppo train",
-        description=_help(),
-    )
-    return _train(options, fields.rebuild(method, options), env_kwargs, interrupts)
+    options = parser_for(method, name).parse_args(rest)
+    return options, fields.rebuild(method, vars(options)), env_kwargs
 
 
-def _positional(name: str, text: str) -> Any:
-    return Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar=name, help=text)]
+def parser_for(method: Method, name: str) -> Parser:
+    """A parser of all flags of a method."""
+    parser = Parser("train", _help(name), EXAMPLES, CODES)
+    parser.usage = "mppo train METHOD ENV [options]"
+    for metavar in ("METHOD", "ENV"):
+        parser.add_argument(metavar.lower(), metavar=metavar, help=argparse.SUPPRESS)
+    run = parser.add_argument_group("run")
+    for option in _own_fields():
+        fields.add_option(run, option)
+    fields.add_fields(parser, method)
+    return parser
 
 
-def _own_fields() -> list[tuple]:
+def _with_dashes(word: str) -> str:
+    """--batch_size is --batch-size; names of arguments to environments stay as they are."""
+    if not word.startswith("--") or word.startswith("--env."):
+        return word
+    flag, equals, value = word.partition("=")
+    return flag.replace("_", "-") + equals + value
+
+
+def _own_fields() -> list[fields.Option]:
     """The options that are not fields of a method."""
-
-    def field(name: str, kind: Any, default: Any, text: str) -> tuple:
-        return name, Annotated[kind, tyro.conf.arg(help=text)], dataclasses.field(default=default)
-
-    flag = tyro.conf.FlagCreatePairsOff[bool]
+    field, flag = fields.Option, bool
     return [
-        ("method", _positional("METHOD", "Name of the method; mppo methods lists them.")),
-        ("env", _positional("ENV", "Gymnasium id; mppo envs lists the tasks of the paper.")),
-        field(
-            "steps", fields.Steps, 1_000_000, "Environment steps (whole batches: at least this)."
-        ),
+        field("steps", int, 1_000_000, "Environment steps (whole batches: at least this)."),
         field("seed", int, 0, "Seed of everything random."),
-        field("out", str | None, None, "Run directory; by default a new one under runs/."),
-        field("eval_every", fields.Steps, 10_000, "Steps between evaluations; 0 is never."),
+        field("out", str | None, None, "Run directory; by default a new one under runs/.", "DIR"),
+        field("eval_every", int, 10_000, "Steps between evaluations; 0 is never."),
         field("eval_episodes", int, 10, "Episodes of an evaluation, with sampled actions."),
         field(
             "eval_deterministic_episodes",
@@ -82,16 +110,29 @@ def _own_fields() -> list[tuple]:
             "Iterations between checkpoints; 0: often enough to lose a minute at most.",
         ),
         field("workers", int, 0, "Threads that step environments; 0: all cores."),
+        field(
+            "wrappers",
+            tuple[str, ...],
+            (),
+            "module:callable, from environment to environment, in this order.",
+        ),
+        field("tensorboard", flag, False, "Also write event files, to OUT/tensorboard."),
+        field("wandb", str | None, None, "Also log to this project of Weights & Biases."),
+        field("trackio", str | None, None, "Also log to this project of Trackio."),
         field("quiet", flag, False, "Print nothing but errors."),
     ]
 
 
-def _help() -> str:
+def _help(name: str) -> str:
+    fill = partial(textwrap.fill, break_on_hyphens=False)
     swaps = [
-        f"--{axis} KIND swaps a component: {', '.join(kinds)}, or module:Class of your own."
+        fill(
+            f"  {f'--{axis} KIND':<20} {', '.join(kinds)}", width=WIDEST, subsequent_indent=" " * 23
+        )
         for axis, kinds in COMPONENTS.items()
     ]
-    return HELP.format(methods=", ".join(METHODS), swaps="\n".join(swaps))
+    methods = fill(", ".join(METHODS), subsequent_indent=" " * 8, width=WIDEST - 8)
+    return ABOUT.format(name=name, methods=methods, swaps="\n".join(swaps))
 
 
 def _named_first(words: list[str]) -> Method:
@@ -108,6 +149,7 @@ def _named_first(words: list[str]) -> Method:
 
 
 def _train(options: Any, method: Method, env_kwargs: dict[str, Any], interrupts: Interrupts) -> int:
+    from mppo.envs.wrapping import imported_wrapper
     from mppo.evaluation import Evaluation
     from mppo.run import Run
     from mppo.store import RunDirectory
@@ -119,14 +161,30 @@ def _train(options: Any, method: Method, env_kwargs: dict[str, Any], interrupts:
         options.eval_episodes,
         options.eval_episodes if beside is None else beside,
     )
-    on = task(options.env, **env_kwargs)
+    wrappers = [imported_wrapper(name) for name in options.wrappers]
+    on = task(options.env, wrappers=wrappers, **env_kwargs)
+    loggers = loggers_of(options)
     run = Run(method, on, options.steps, options.seed, evaluation, options.workers)
     directory = RunDirectory(options.out or _free_directory(on.name, options.method, options.seed))
-    return carry_out(run, directory, options.method, options, interrupts)
+    return carry_out(run, directory, options.method, options, interrupts, loggers)
+
+
+def loggers_of(options: Any) -> list[Logger]:
+    """Where else the numbers go; a missing extra is said before anything is begun."""
+    from mppo.loggers import TensorBoard, Trackio, WandB
+
+    loggers: list[Logger] = [TensorBoard()] if options.tensorboard else []
+    loggers += [WandB(options.wandb)] if options.wandb else []
+    return loggers + ([Trackio(options.trackio)] if options.trackio else [])
 
 
 def carry_out(
-    run: Run, directory: RunDirectory, method_name: str, options: Any, interrupts: Interrupts
+    run: Run,
+    directory: RunDirectory,
+    method_name: str,
+    options: Any,
+    interrupts: Interrupts,
+    loggers: Sequence[Logger] = (),
 ) -> int:
     """Train from the beginning or from where it was left, showing progress."""
     from mppo.cli.progress import Progress
@@ -137,7 +195,7 @@ def carry_out(
         if directory.finished:
             print(f"{directory.path} is finished already")
             return 0
-        training = begin(run, directory, method_name, options.checkpoint_every)
+        training = begin(run, directory, method_name, options.checkpoint_every, loggers)
         for reason in directory.refused:
             print(f"mppo: passed over a checkpoint: {reason}", file=sys.stderr)
         with Progress(run, method_name, directory.path, quiet=options.quiet) as progress:

@@ -148,6 +148,10 @@ class CheckedVectorEnv(VectorEnv):
             f"{self._steps[i]}, last action {np.asarray(self._actions[i]).tolist()!r}"
         ) from cause
 
+    def render(self) -> tuple[Any, ...]:
+        """One image of each environment."""
+        return tuple(env.render() for env in self.envs)
+
     def close_extras(self, **kwargs: Any) -> None:
         """Close all environments."""
         for env in self.envs:

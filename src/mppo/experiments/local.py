@@ -1,92 +1,97 @@
-"""Runs side by side on this machine: one process and one core for each."""
+"""Runs side by side on this machine: one process for each, one core for each."""
 
 from __future__ import annotations
 
 import os
 import subprocess
-import sys
+import tempfile
 import time
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from pathlib import Path
+from typing import IO
 
+from mppo.experiments import launch
+from mppo.experiments.drive import Ended
+from mppo.experiments.spec import RunSpec
 from mppo.threads import ONE_THREAD, available_cores
 
-
-@dataclass(frozen=True)
-class RunSpec:
-    """One run of a grid."""
-
-    method: str
-    env: str
-    seed: int
-    steps: int
-    out: Path
-    flags: tuple[str, ...] = ()
-    """Further options of `mppo train`."""
-
-    def command(self) -> list[str]:
-        """The command line of the run."""
-        words = [sys.executable, "-m", "mppo", "train", self.method, self.env]
-        words += ["--seed", str(self.seed), "--steps", str(self.steps), "--out", str(self.out)]
-        return [*words, "--workers", "1", "--quiet", *self.flags]
-
-    @property
-    def finished(self) -> bool:
-        """Whether the run came to its end."""
-        return (self.out / "final.json").exists()
-
-    def rows(self) -> int:
-        """Iterations done so far."""
-        try:
-            return (self.out / "metrics.jsonl").read_bytes().count(b"\n")
-        except OSError:
-            return 0
+PAUSE = 0.2  # seconds between looks at the processes
+LAST_WORDS = 4000  # characters kept of what a run said at its end
 
 
 @dataclass
-class Failure:
-    """A run that ended otherwise than well."""
+class Child:
+    """A process under way, and where it writes what goes wrong."""
 
-    spec: RunSpec
-    exit_code: int
-    message: str
+    run: RunSpec
+    process: subprocess.Popen
+    errors: IO[bytes]
+    core: int | None
 
 
 @dataclass
-class Pool:
-    """Processes under way, at most one for each core."""
+class LocalWorkers:
+    """Processes of this machine.
 
-    jobs: int = field(default_factory=available_cores)
-    running: dict[RunSpec, subprocess.Popen] = field(default_factory=dict)
-    failures: list[Failure] = field(default_factory=list)
+    Where every core has its run, each run keeps to one core. With fewer runs than cores the
+    kernel places them: two drivers that both took the first core would share it.
+    """
 
-    def run(self, specs: Iterable[RunSpec], tick: Callable[[Pool], None] = lambda pool: None):
-        """Run all that is not finished, from where it was left; `tick` is called now and then."""
-        waiting = [spec for spec in specs if not spec.finished]
-        try:
-            while waiting or self.running:
-                while waiting and len(self.running) < self.jobs:
-                    self._start(waiting.pop(0))
-                time.sleep(0.2)
-                self._reap()
-                tick(self)
-        finally:
-            for process in self.running.values():
-                process.terminate()
-        return self.failures
+    jobs: int = 0
+    program: tuple[str, ...] = ("-m", "mppo")
+    children: dict[str, Child] = field(default_factory=dict)
 
-    def _start(self, spec: RunSpec) -> None:
-        environment = {**os.environ, **ONE_THREAD}
-        self.running[spec] = subprocess.Popen(
-            spec.command(), env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+    def __post_init__(self) -> None:
+        self.jobs = self.jobs or available_cores()
+        pinned = hasattr(os, "sched_getaffinity") and self.jobs == available_cores()
+        self._cores = sorted(os.sched_getaffinity(0)) if pinned else []
+
+    def room(self, running: int) -> bool:
+        """Whether there are fewer processes than jobs."""
+        return running < self.jobs
+
+    def start(self, run: RunSpec, words: list[str]) -> None:
+        """One process, in a session of its own: Ctrl-C reaches the driver, which asks it to end."""
+        taken = {child.core for child in self.children.values()}
+        core = next((core for core in self._cores if core not in taken), None)
+        errors = tempfile.TemporaryFile()  # noqa: SIM115  (read and closed when the run ends)
+        process = subprocess.Popen(
+            launch.command(core, [*self.program, *words]),
+            env={**os.environ, **ONE_THREAD},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=errors,
+            start_new_session=True,
         )
+        self.children[run.run_id] = Child(run, process, errors, core)
 
-    def _reap(self) -> None:
-        for spec, process in list(self.running.items()):
-            if process.poll() is None:
-                continue
-            message = process.stderr.read().decode(errors="replace") if process.stderr else ""
-            del self.running[spec]
-            if process.returncode or not spec.finished:
-                self.failures.append(Failure(spec, process.returncode, message.strip()))
+    def ended(self) -> list[Ended]:
+        """Processes that are over."""
+        time.sleep(PAUSE)
+        over = [child for child in self.children.values() if child.process.poll() is not None]
+        return [self._bury(child) for child in over]
+
+    def _bury(self, child: Child) -> Ended:
+        del self.children[child.run.run_id]
+        message = last_words(child.errors)
+        return Ended(child.run, child.process.returncode, message)
+
+    def stop(self) -> None:
+        """Ask all processes to save and end; wait until they did. A second signal ends the wait."""
+        for child in self.children.values():
+            child.process.terminate()
+        try:
+            for child in self.children.values():
+                child.process.wait()
+        finally:
+            for child in self.children.values():
+                if child.process.poll() is None:
+                    child.process.kill()
+                child.errors.close()
+            self.children.clear()
+
+
+def last_words(errors: IO[bytes]) -> str:
+    """The end of what a run wrote to its standard error."""
+    with errors:
+        errors.seek(0)
+        return errors.read().decode(errors="replace").strip()[-LAST_WORDS:]

@@ -1,1 +1,5 @@
-"""Figures and tables made from run directories alone."""
+"""Figures, tables and pages made from run directories alone."""
+
+from mppo.report.page import html
+
+__all__ = ["html"]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from mppo.report.drawing import STEPS_LABEL, draw_maze, draw_seeds, draw_visits, right_half
 from mppo.report.style import COLOURS, DISPLAY
 from mppo.store import rows
 
@@ -67,53 +68,25 @@ def maze_figure(methods: dict[str, Curves], path: Path, note: str = "") -> None:
     figure = Figure(figsize=(3.7 * columns, 7.4), layout="constrained")
     grid = figure.subplots(2, columns, squeeze=False)
     any_curves = next(iter(methods.values()))
-    _draw_maze(grid[0, 0], any_curves)
-    for axes, field, label in (
+    draw_maze(grid[0, 0], any_curves.walls, any_curves.start, any_curves.goal)
+    for axes, field, quantity in (
         (grid[0, 1], "returns", "return"),
         (grid[0, 2], "entropies", "entropy"),
     ):
         for name, found in methods.items():
-            _draw_curve(axes, found.steps, getattr(found, field), name)
-        axes.set_xlabel("environment steps (millions)")
-        axes.set_title(f"{label} of the evaluated policy")
+            colour, label = COLOURS.get(name, "black"), DISPLAY.get(name, name)
+            draw_seeds(axes, found.steps, getattr(found, field), colour, label)
+        axes.set_xlabel(STEPS_LABEL)
+        axes.set_title(f"{quantity} of the evaluated policy")
         axes.grid(alpha=0.25)
         axes.legend(frameon=False, fontsize=9)
     for axes, (name, found) in zip(grid[1], methods.items(), strict=False):
-        _draw_visits(axes, found, DISPLAY.get(name, name))
+        draw_visits(axes, found.visits, found.walls, found.start, found.goal)
+        share = right_half(found.visits)
+        title = f"{DISPLAY.get(name, name)}: {share:.0%} of steps in the right half"
+        axes.set_title(title, fontsize=10)
     for axes in [*grid[0, 3:], *grid[1, len(methods) :]]:
         axes.axis("off")
     if note:
         figure.supxlabel(note, fontsize=9, color="0.35")
     figure.savefig(path, dpi=130)
-
-
-def _draw_curve(axes: Any, steps: np.ndarray, values: np.ndarray, name: str) -> None:
-    colour = COLOURS.get(name, "black")
-    for seed in values:
-        axes.plot(steps / 1e6, seed, color=colour, alpha=0.25, linewidth=0.8)
-    label = DISPLAY.get(name, name)
-    axes.plot(steps / 1e6, values.mean(0), color=colour, linewidth=2.2, label=label)
-
-
-def _draw_maze(axes: Any, found: Curves) -> None:
-    axes.imshow(found.walls, cmap="gray_r", origin="lower", vmin=0, vmax=1)
-    for (column, row), letter in ((found.start, "S"), (found.goal, "G")):
-        axes.text(column, row, letter, ha="center", va="center", fontweight="bold")
-    axes.set_title("Maze")
-    axes.set_xticks([])
-    axes.set_yticks([])
-
-
-def _draw_visits(axes: Any, found: Curves, title: str) -> None:
-    share = found.visits / max(found.visits.sum(), 1)
-    brightness = np.log10(np.maximum(share, 1e-6))
-    colours = np.ma.masked_where(found.walls, brightness)
-    axes.set_facecolor("0.75")
-    axes.imshow(colours, cmap="inferno", origin="lower", vmin=-6, vmax=-1.5)
-    for (column, row), letter in ((found.start, "S"), (found.goal, "G")):
-        axes.text(column, row, letter, ha="center", va="center", color="white", fontweight="bold")
-    columns = np.arange(found.walls.shape[1])
-    right = found.visits[:, columns > columns.mean()].sum() / max(found.visits.sum(), 1)
-    axes.set_title(f"{title}: {right:.0%} of steps in the right half", fontsize=10)
-    axes.set_xticks([])
-    axes.set_yticks([])

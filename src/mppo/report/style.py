@@ -12,7 +12,13 @@ _KINDS = {
     "div-{}": "Div-{}",
 }
 # Okabe and Ito's palette: told apart with any common colour vision, and in print
-_PALETTE = ("#000000", "#0072B2", "#56B4E9", "#D55E00", "#E69F00", "#009E73", "#CC79A7")
+PALETTE = ("#000000", "#0072B2", "#56B4E9", "#D55E00", "#E69F00", "#009E73", "#CC79A7")
+
+# of a page: an eighth, grey; and the same hues, lighter, on dark ground, where black becomes white
+LIGHT_PAGE = (*PALETTE, "#7A7A7A")
+DARK_PAGE = (
+    *("#F2F2F2", "#4FA8E8", "#9BD8FF", "#FF8A47", "#F5C04A", "#2FC79A", "#EBA3CB", "#8B939B"),
+)
 
 DISPLAY = {
     kind.format(base): name.format(base.upper())
@@ -22,5 +28,7 @@ DISPLAY = {
 COLOURS = {
     kind.format(base): colour
     for base in ("trpo", "ppo")
-    for kind, colour in zip(_KINDS, _PALETTE, strict=True)
+    for kind, colour in zip(_KINDS, PALETTE, strict=True)
 }
+PLACES = {name: PALETTE.index(colour) for name, colour in COLOURS.items()}
+"""The place of each method's colour in the palettes."""

@@ -1,0 +1,95 @@
+"""Throughput of the engines: two jobs against one run on one core, Ray against the local engine.
+
+    python benchmarks/engines.py --repetitions 3
+
+The same runs each time, compiled beforehand; every repetition takes all engines in turn, and the
+ratios are of neighbours in time. Targets: at least 1.9 for two jobs, at least 0.9 for Ray. It needs
+two free cores and nothing else under way.
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from statistics import median
+
+from mppo.experiments import launch
+
+SWEEP = """
+steps = {steps}
+seeds = {seeds}
+tasks = ["{env}"]
+methods = ["mp-trpo"]
+"""
+
+
+def seconds(words: list[str], cores: list[int] | None) -> float:
+    """Wall time of `mppo WORDS` on some cores."""
+    before = os.sched_getaffinity(0)
+    if cores is not None:
+        os.sched_setaffinity(0, cores)
+    try:
+        started = time.perf_counter()
+        command = launch.command(None, ["-m", "mppo", *words])
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+        return time.perf_counter() - started
+    finally:
+        os.sched_setaffinity(0, before)
+
+
+def measure(folder: Path, options: argparse.Namespace, repetition: int) -> dict[str, float]:
+    """Wall time of all runs, by engine."""
+    cores = sorted(os.sched_getaffinity(0))[:2]
+    engines = {
+        "one core": (["--jobs", "1"], cores[:1]),
+        "two jobs": (["--jobs", "2"], cores),
+        "ray": (["--jobs", "2", "--engine", "ray"], cores),
+    }
+    found = {}
+    for name, (flags, on) in engines.items():
+        out = folder / f"{name.replace(' ', '-')}-{repetition}"
+        found[name] = seconds(["sweep", str(folder / "sweep.toml"), *flags, "--out", str(out)], on)
+        print(f"  {name}: {found[name]:.1f} s", flush=True)
+    return found
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--env", default="mppo/SparseDoublePendulum-v0")
+    parser.add_argument("--steps", type=int, default=300_000, help="of every run")
+    parser.add_argument("--seeds", type=int, default=4, help="runs; an even number")
+    parser.add_argument("--repetitions", type=int, default=3)
+    options = parser.parse_args()
+    if len(os.sched_getaffinity(0)) < 2:
+        print("this needs two cores", file=sys.stderr)
+        return 2
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        text = SWEEP.format(steps=10_000, seeds=1, env=options.env)
+        (folder / "warm.toml").write_text(text)
+        seconds(["sweep", str(folder / "warm.toml"), "--out", str(folder / "warm")], None)
+        text = SWEEP.format(steps=options.steps, seeds=options.seeds, env=options.env)
+        (folder / "sweep.toml").write_text(text)
+        times = []
+        for repetition in range(options.repetitions):
+            print(f"repetition {repetition}: {options.seeds} runs of {options.steps:,} steps")
+            times.append(measure(folder, options, repetition))
+    verdicts = []
+    for what, above, below, target in (
+        ("two jobs on two cores / one job on one core", "one core", "two jobs", 1.9),
+        ("Ray / local engine, both two jobs, start of Ray included", "two jobs", "ray", 0.9),
+    ):
+        ratios = [row[above] / row[below] for row in times]
+        met = median(ratios) >= target
+        verdicts.append(met)
+        spread = f"{min(ratios):.2f} to {max(ratios):.2f}"
+        word = "met" if met else "NOT met"
+        print(f"{what}: {median(ratios):.2f} ({spread}), target {target}: {word}")
+    return 0 if all(verdicts) else 1
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

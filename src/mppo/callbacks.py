@@ -1,0 +1,223 @@
+"""What is called while a run goes on: a base class, and the usual ones ready.
+
+A callback is called after each iteration and each evaluation, and may stop the run by returning
+False. A plain function `f(event, row)` will do, too; so will a list of either.
+"""
+
+# pyright: strict
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+from mppo import saved
+from mppo.errors import BadRequest
+from mppo.run import Row, Run
+
+Answer = bool | None
+Function = Callable[[str, Row], Answer]
+
+
+class Situation(Protocol):
+    """What a callback can see: the training that calls it."""
+
+    @property
+    def run(self) -> Run:
+        """The run: state, environments, `agent()`, `snapshot()`."""
+        ...
+
+    @property
+    def folder(self) -> Path | None:
+        """The run directory, if there is one."""
+        ...
+
+    @property
+    def evaluations(self) -> list[Row]:
+        """All evaluations so far, those of earlier sessions included."""
+        ...
+
+    def description(self) -> Row:
+        """What `run.json` says."""
+        ...
+
+
+class Callback:
+    """Override what you need; `self.training` is there from `on_training_start` on."""
+
+    training: Situation
+
+    def on_training_start(self) -> None:
+        """Before the first iteration."""
+
+    def on_iteration(self, row: Row) -> Answer:
+        """After each iteration, with its row of metrics.jsonl; False stops the run."""
+
+    def on_evaluation(self, row: Row) -> Answer:
+        """After each evaluation, with its row of evaluations.jsonl; False stops the run."""
+
+    def on_training_end(self) -> None:
+        """After the last iteration, also if the run was stopped or broke off."""
+
+    def __call__(self, event: str, row: Row) -> Answer:
+        return self.on_iteration(row) if event == "iteration" else self.on_evaluation(row)
+
+    @property
+    def num_timesteps(self) -> int:
+        """Environment steps done."""
+        run = self.training.run
+        return run.iteration * run.method.batch_size
+
+
+class _Plain(Callback):
+    """A function as a callback."""
+
+    def __init__(self, function: Function):
+        self.function = function
+
+    def __call__(self, event: str, row: Row) -> Answer:
+        return self.function(event, row)
+
+
+class Callbacks(Callback):
+    """Several as one: all are called, and any of them stops the run."""
+
+    def __init__(self, callbacks: Sequence[Callback | Function]):
+        self.callbacks = [as_callback(one) for one in callbacks]
+
+    def on_training_start(self) -> None:
+        for one in self.callbacks:
+            one.training = self.training
+            one.on_training_start()
+
+    def __call__(self, event: str, row: Row) -> Answer:
+        answers = [one(event, row) for one in self.callbacks]
+        return not any(answer is False for answer in answers)
+
+    def on_training_end(self) -> None:
+        for one in self.callbacks:
+            one.on_training_end()
+
+
+def as_callback(given: Callback | Function | Sequence[Callback | Function] | None) -> Callback:
+    """A callback of whatever a user may give as one."""
+    if given is None:
+        return Callback()
+    if isinstance(given, Callback):
+        return given
+    if callable(given):
+        return _Plain(given)
+    if isinstance(given, list | tuple):
+        return Callbacks(given)
+    raise BadRequest(f"callback is {given!r}; give a Callback, a function of (event, row), a list")
+
+
+class BestModel(Callback):
+    """Saves the model whenever an evaluation's mean return is the highest so far.
+
+    The file is `best.safetensors` in the run directory unless `path` says otherwise; `MPPO.load`
+    reads it. With `deterministic`, the mean over the most likely actions decides.
+    """
+
+    def __init__(self, path: str | os.PathLike[str] | None = None, deterministic: bool = False):
+        self.path = path
+        self._name = "mean_return_deterministic" if deterministic else "mean_return"
+        self.best = float("-inf")
+
+    def on_training_start(self) -> None:
+        if self.path is None:
+            if self.training.folder is None:
+                raise BadRequest("BestModel needs a path, or a run with a directory (out=...)")
+            self.path = self.training.folder / "best"
+        before = [row[self._name] for row in self.training.evaluations]
+        self.best = max([self.best, *(float(value) for value in before if value is not None)])
+
+    def on_evaluation(self, row: Row) -> None:
+        value = row[self._name]
+        if value is None or float(value) <= self.best or self.path is None:
+            return
+        arrays, data = self.training.run.snapshot()
+        saved.save(self.path, self.training.description(), arrays, data)
+        self.best = float(value)
+
+
+class StopOnReturn(Callback):
+    """Stops the run once an evaluation's mean return reaches the threshold."""
+
+    def __init__(self, threshold: float):
+        self.threshold = threshold
+
+    def on_evaluation(self, row: Row) -> Answer:
+        return not (row["mean_return"] is not None and row["mean_return"] >= self.threshold)
+
+
+class StopWithoutImprovement(Callback):
+    """Stops the run after that many evaluations in a row none of which was a new best."""
+
+    def __init__(self, evaluations: int, min_evaluations: int = 0):
+        self.patience, self.min_evaluations = evaluations, min_evaluations
+        self._returns: list[float] = []
+
+    def on_training_start(self) -> None:
+        self._returns = [float(row["mean_return"]) for row in self.training.evaluations]
+
+    def on_evaluation(self, row: Row) -> Answer:
+        returns = self._returns
+        returns.append(float(row["mean_return"]))
+        since_best = len(returns) - 1 - returns.index(max(returns))
+        return not (len(returns) > self.min_evaluations and since_best >= self.patience)
+
+
+class EveryNSteps(Callback):
+    """Calls `function(row)` at the first iteration's end at or after each multiple of n steps."""
+
+    def __init__(self, n: int, function: Callable[[Row], Answer]):
+        if n < 1:
+            raise BadRequest(f"n is {n}; it must be at least 1")
+        self.n, self.function = n, function
+
+    def on_iteration(self, row: Row) -> Answer:
+        steps = int(row["steps"])
+        before = steps - self.training.run.method.batch_size
+        return self.function(row) if steps // self.n > before // self.n else None
+
+
+class ProgressBar(Callback):
+    """A bar with steps, rate, time left and the last return."""
+
+    def on_training_start(self) -> None:
+        from rich.progress import Progress, TextColumn, TimeRemainingColumn
+
+        columns = [*Progress.get_default_columns()[:3], TextColumn("{task.fields[said]}")]
+        self._progress = Progress(*columns, TimeRemainingColumn())
+        run = self.training.run
+        total = run.iterations * run.method.batch_size
+        self._task: Any = self._progress.add_task(
+            "steps", total=total, completed=self.num_timesteps, said=""
+        )
+        self._progress.start()
+
+    def on_iteration(self, row: Row) -> None:
+        said = f"{int(row['steps']):,}  return {float(row['return_mean']):.2f}"
+        self._progress.update(self._task, completed=int(row["steps"]), said=said)
+
+    def on_training_end(self) -> None:
+        self._progress.stop()
+
+
+class PrintRows(Callback):
+    """A line for every n-th iteration."""
+
+    def __init__(self, every: int = 1):
+        self.every = max(every, 1)
+
+    def on_iteration(self, row: Row) -> None:
+        if (int(row["iteration"]) + 1) % self.every == 0:
+            print(
+                f"{int(row['steps']):>11,} steps  path {int(row['picked'])}  "
+                f"return {float(row['return_mean']):.2f}  kl {float(row['kl']):.4f}"
+            )
+
+    def on_evaluation(self, row: Row) -> None:
+        print(f"{int(row['steps']):>11,} steps  evaluation {float(row['mean_return']):.2f}")

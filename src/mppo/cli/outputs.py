@@ -1,0 +1,98 @@
+"""What `mppo paper` makes of finished runs: tables, figures, a compact copy."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import sys
+from pathlib import Path
+
+from mppo.errors import BadRequest
+
+
+def table_options(parser: argparse.ArgumentParser) -> None:
+    """Of `mppo paper table`."""
+    add = parser.add_argument
+    add("id", metavar="ID", help="such as table-1")
+    add("dir", metavar="DIR", help="directory of the grid")
+    add("--format", choices=("md", "csv", "html"), help="(by the name of --out; md)")
+    add("--out", metavar="FILE", help="where to write it (standard output)")
+
+
+def write_table(options: argparse.Namespace) -> int:
+    """Print a table, or write it to a file."""
+    from mppo.paper.artefacts import ARTEFACTS, artefact_named
+
+    tables = [name for name, artefact in ARTEFACTS.items() if artefact.kind == "table"]
+    chosen = artefact_named(options.id, tables).id
+    ending = Path(options.out).suffix.removeprefix(".") if options.out else ""
+    form = options.format or (ending if ending in ("md", "csv", "html") else "md")
+    from mppo.paper.tables import table
+
+    text = table(chosen, _existing(options.dir), form)
+    if options.out is None:
+        sys.stdout.write(text)
+    else:
+        _write(Path(options.out), text)
+    return 0
+
+
+def figure_options(parser: argparse.ArgumentParser) -> None:
+    """Of `mppo paper figure`."""
+    add = parser.add_argument
+    add("id", metavar="ID", help="such as figure-2")
+    add("dir", metavar="DIR", help="directory of the grid")
+    add("--out", required=True, metavar="FILE", help="ends in .svg or .png")
+
+
+def draw_figure(options: argparse.Namespace) -> int:
+    """Draw a figure into a file."""
+    from mppo.paper.artefacts import ARTEFACTS, artefact_named
+
+    figures = [name for name, artefact in ARTEFACTS.items() if artefact.kind == "figure"]
+    chosen, out = artefact_named(options.id, figures).id, Path(options.out)
+    if out.suffix not in (".svg", ".png"):
+        raise BadRequest(f'"{out}" must end in .svg or .png')
+    if not out.absolute().parent.is_dir():
+        raise BadRequest(f'cannot write "{out}": its directory does not exist')
+    if importlib.util.find_spec("matplotlib") is None:
+        raise BadRequest('figures are drawn with matplotlib: pip install "mppo[report]"')
+    root = _existing(options.dir)
+    from mppo.paper.figures import figure
+
+    for path in figure(chosen, root, out):
+        print(path)
+    return 0
+
+
+def compact_options(parser: argparse.ArgumentParser) -> None:
+    """Of `mppo paper compact`."""
+    parser.add_argument("dir", metavar="DIR", help="directory of the grid")
+    parser.add_argument("--out", required=True, metavar="DIR", help="where the copy goes")
+
+
+def copy_compact(options: argparse.Namespace) -> int:
+    """Make a small copy of a grid."""
+    from mppo.experiments.compact import compact
+
+    copied = compact(Path(options.dir), Path(options.out))
+    print(
+        f"{copied.finished} finished runs in {options.out}, {copied.size / 1e6:.2f} MB; "
+        f"{copied.failed} failed, {copied.left_out} not finished and left out"
+    )
+    return 0
+
+
+def _existing(directory: str) -> Path:
+    if not Path(directory).is_dir():
+        raise BadRequest(f'"{directory}" is not a directory of runs')
+    return Path(directory)
+
+
+def _write(path: Path, text: str) -> None:
+    from mppo.storage import write_atomically
+
+    if not path.absolute().parent.is_dir():
+        raise BadRequest(f'cannot write "{path}": its directory does not exist')
+    write_atomically(path, text.encode())
+    print(path)

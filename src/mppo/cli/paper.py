@@ -1,0 +1,233 @@
+"""`mppo paper`: every table and figure of the paper, by command."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from typing import Any
+
+from mppo.cli import outputs
+from mppo.cli.engines import SOME_FAILED, add_engine_options, carry_out, usable, workers
+from mppo.cli.fields import whole_number
+from mppo.errors import BadRequest
+
+EPILOG = """\
+example:
+  mppo paper list
+  mppo paper run figure-2 --seeds 6 --out runs/paper
+  mppo paper status runs/paper
+  mppo paper figure figure-2 runs/paper --out figure-2.svg
+"""
+
+
+def main(command: str, words: list[str]) -> int:
+    """One of the sub-commands."""
+    parser = argparse.ArgumentParser(
+        "mppo paper",
+        description="The paper's tables and figures: the runs they need, and ours beside theirs.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    jobs = parser.add_subparsers(dest="job", metavar="JOB", required=True)
+    for name, (add, _, about, example) in JOBS.items():
+        add(
+            jobs.add_parser(
+                name,
+                help=about,
+                description=about[0].upper() + about[1:] + ".",
+                epilog=f"example: mppo paper {name} {example}",
+            )
+        )
+    options = parser.parse_args(words)
+    return JOBS[options.job][1](options)
+
+
+def _list_options(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("--json", action="store_true", help="all details, for programs")
+    add("--no-calibrate", action="store_true", help="do not measure this machine (half a minute)")
+    add("--jobs", type=int, default=0, metavar="N", help="runs side by side (all cores)")
+
+
+def _list(options: argparse.Namespace) -> int:
+    from mppo.cli.gridview import duration
+    from mppo.paper.artefacts import ARTEFACTS, runs_of
+    from mppo.paper.costs import calibration, cost
+    from mppo.threads import available_cores
+
+    cores = options.jobs or available_cores()
+    measured = calibration(measure=not options.no_calibrate, say=_say)
+    wanted = {name: artefact.runs() for name, artefact in ARTEFACTS.items()}
+    everything = runs_of(wanted)
+
+    def row(name: str, title: str, runs: list) -> dict[str, Any]:
+        hours = None if measured is None else sum(cost(run, measured) for run in runs) / cores
+        return {
+            "id": name,
+            "title": title,
+            "runs": len(runs),
+            "steps": sum(run.steps for run in runs),
+            "seconds": None if hours is None else round(hours),
+            "run_ids": sorted(run.run_id for run in runs),
+        }
+
+    rows = [row(name, artefact.title, wanted[name]) for name, artefact in ARTEFACTS.items()]
+    total = row("all", "all of them; shared runs once", everything)
+    if options.json:
+        print(json.dumps({"jobs": cores, "artefacts": rows, "all": total}, indent=2))
+        return 0
+    print(f"{'id':<18}{'runs':>5}{'steps':>9}{'time':>9}  title")
+    for found in (*rows, total):
+        steps = f"{found['steps'] / 1e6:,.0f}M" if found["steps"] else "-"
+        time = "-" if not found["seconds"] else duration(found["seconds"])
+        print(f"{found['id']:<18}{found['runs'] or '-':>5}{steps:>9}{time:>9}  {found['title']}")
+    if measured is None:
+        print("\nno time: this machine is not measured yet (leave out --no-calibrate)")
+    else:
+        print(f"\ntime: an upper estimate for {cores} runs side by side on this machine")
+    print("memory tables: mppo bench --only memory, some minutes")
+    return 0
+
+
+def _run_options(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("ids", nargs="+", metavar="ID", help="tables and figures (mppo paper list), or all")
+    add("--tasks", nargs="+", metavar="TASK", help="only these, such as Maze or SparseHopper")
+    add("--methods", nargs="+", metavar="METHOD", help="only these, such as mp-trpo")
+    add(
+        "--seeds",
+        nargs="+",
+        metavar="S",
+        help="one number N: seeds 0 to N-1; several, or a range such as 6-11: those (0-5)",
+    )
+    add("--steps", type=_steps, metavar="N", help="of every run (by task, see mppo envs)")
+    add_engine_options(parser)
+
+
+def _steps(text: str) -> int:
+    try:
+        return whole_number(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+
+
+def seeds_of(words: list[str] | None) -> list[int] | None:
+    """Seeds as the command line writes them.
+
+    >>> seeds_of(["3"]), seeds_of(["0", "4"]), seeds_of(["6-8"])
+    ([0, 1, 2], [0, 4], [6, 7, 8])
+    """
+    if words is None:
+        return None
+    try:
+        if len(words) == 1 and "-" not in words[0]:
+            found = list(range(int(words[0])))
+        else:
+            ends = [[int(end) for end in word.split("-")] for word in words]
+            found = [seed for end in ends for seed in range(end[0], end[-1] + 1)]
+    except ValueError:
+        found = []
+    if not found:
+        given = " ".join(words)
+        raise BadRequest(f"--seeds is {given}; write a number of seeds, seeds, or a range: 6-11")
+    return list(dict.fromkeys(found))
+
+
+def _run(options: argparse.Namespace) -> int:
+    from mppo.experiments.grid import Grid
+    from mppo.paper.artefacts import ARTEFACTS, artefact_named, chosen, runs_of
+
+    names = list(ARTEFACTS) if "all" in options.ids else options.ids
+    artefacts = [artefact_named(name) for name in dict.fromkeys(names)]
+    trained = [artefact for artefact in artefacts if artefact.measured == "runs"]
+    wanted = chosen(trained, options.tasks, options.methods, seeds_of(options.seeds), options.steps)
+    runs = runs_of(wanted)
+    grid, on = Grid(usable(options.out)), workers(options)
+    for name, specs in wanted.items():
+        if specs:
+            grid.remember(name, specs)
+    code = carry_out(grid, runs, on) if runs else 0
+    memory = [artefact.id for artefact in artefacts if artefact.measured == "memory"]
+    if memory:
+        from mppo.paper.memory import measure
+
+        for name in memory:
+            grid.remember(name, ())
+        measure(grid.root, _say)
+        print(f"memory is measured in {grid.root / 'memory.json'}")
+    return code
+
+
+def _status_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("dir", metavar="DIR", help="directory of the grid")
+    parser.add_argument("--json", action="store_true", help="every run, for programs")
+
+
+def _status(options: argparse.Namespace) -> int:
+    from mppo.experiments.grid import opened
+    from mppo.experiments.status import status
+
+    found = status(opened(options.dir))
+    if options.json:
+        print(json.dumps(found, indent=2))
+    else:
+        _print_status(found)
+    return SOME_FAILED if found["states"]["failed"] else 0
+
+
+def _print_status(found: dict[str, Any]) -> None:
+    states = ", ".join(f"{count} {state}" for state, count in found["states"].items() if count)
+    print(f"{len(found['runs'])} runs: {states or 'none'}")
+    print(f"{found['steps_done']:,} of {found['steps']:,} steps")
+    for request in found["requests"]:
+        how = f"{request['done']} of {request['runs']} runs done"
+        if not request["runs"]:
+            how = "measured" if found["memory"] else "not measured"
+        print(f"  {request['label']:<24} {how}")
+    for run in found["runs"]:
+        if run["state"] == "running":
+            print(f"running: {run['label']}, {run['steps_done']:,} of {run['steps']:,} steps")
+        if run["state"] == "failed":
+            reason = (run["failure"] or {}).get("message", "its record cannot be read")
+            print(f"failed:  {run['label']}: {reason}")
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
+JOBS = {
+    "list": (
+        _list_options,
+        _list,
+        "list all tables and figures: the runs they need and what they cost here",
+        "--json",
+    ),
+    "run": (
+        _run_options,
+        _run,
+        "run what tables and figures need; a second call continues, more seeds or tasks add "
+        "only what is missing",
+        "figure-2 table-1 --tasks Maze SparseHopper --seeds 6 --out runs/paper",
+    ),
+    "status": (_status_options, _status, "say how every run of a grid stands", "runs/paper"),
+    "table": (
+        outputs.table_options,
+        outputs.write_table,
+        "print a table, ours beside the paper's",
+        "table-1 runs/paper --format md",
+    ),
+    "figure": (
+        outputs.figure_options,
+        outputs.draw_figure,
+        "draw a figure",
+        "figure-2 runs/paper --out figure-2.svg",
+    ),
+    "compact": (
+        outputs.compact_options,
+        outputs.copy_compact,
+        "copy what tables and figures need, in the same layout",
+        "runs/paper --out results/paper",
+    ),
+}

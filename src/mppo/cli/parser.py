@@ -1,0 +1,121 @@
+"""The parser of every command: help that fits 80 columns, errors of one line with a suggestion."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import textwrap
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+from mppo.errors import BadRequest, did_you_mean
+
+WIDEST = 80
+CODES = "0 done; 2 a request that cannot be met as it stands; 70 an error of mppo"
+RUN_CODES = "0 done; 2 bad request; 65 a fault of the environment; 74 no good checkpoint"
+
+
+class _Formatter(argparse.RawDescriptionHelpFormatter):
+    """Descriptions as written, options beside or above their meaning, never wider than 80."""
+
+    def __init__(self, prog: str):
+        width = min(shutil.get_terminal_size().columns, WIDEST)
+        super().__init__(prog, max_help_position=28, width=width)
+
+    def _split_lines(self, text: str, width: int) -> list[str]:
+        return textwrap.wrap(" ".join(text.split()), width, break_on_hyphens=False)
+
+
+class Parser(argparse.ArgumentParser):
+    """An argument parser whose complaints are BadRequests: one line, exit code 2."""
+
+    def __init__(self, command: str, about: str, examples: Sequence[str], codes: str = CODES):
+        shown = "\n".join(f"  {example}" for example in examples)
+        super().__init__(
+            f"mppo {command}",
+            description=about,
+            epilog=f"example:\n{shown}\n\nexit codes:\n{textwrap.indent(codes, '  ')}",
+            formatter_class=_Formatter,
+            allow_abbrev=False,
+        )
+
+    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """The options, or a refusal that names the first word that is none."""
+        found, unknown = self.parse_known_args(args, namespace)
+        if unknown:
+            word = next((word for word in unknown if word.startswith("-")), unknown[0])
+            flag = word.partition("=")[0]
+            hint = did_you_mean(flag, self._option_string_actions)
+            raise BadRequest(f'unknown option "{flag}"{hint or f"; see {self.prog} --help"}')
+        return found
+
+    def error(self, message: str) -> NoReturn:
+        """Called by argparse for what it finds wrong."""
+        missing = "the following arguments are required: "
+        if message.startswith(missing):
+            names = message.removeprefix(missing)
+            raise BadRequest(f"{names} is missing; see {self.prog} --help")
+        raise BadRequest(message.removeprefix("argument "))
+
+
+class NotReadable(argparse.ArgumentTypeError, ValueError):
+    """A value that is not of its kind; argparse shows the message."""
+
+
+def whole_number(text: str) -> int:
+    """A whole number as people write it.
+
+    >>> whole_number("1e6"), whole_number("1_000_000"), whole_number("5000")
+    (1000000, 1000000, 5000)
+    """
+    try:
+        value = float(text)
+        if not value.is_integer():
+            raise ValueError
+    except (ValueError, OverflowError):
+        raise NotReadable(
+            f'"{text}" is not a whole number; write for example 5000, 1_000_000 or 1e6'
+        ) from None
+    return int(value)
+
+
+def number(text: str) -> float:
+    """A number.
+
+    >>> number("1e-3")
+    0.001
+    """
+    try:
+        return float(text)
+    except ValueError:
+        raise NotReadable(f'"{text}" is not a number; write for example 0.5 or 1e-3') from None
+
+
+def one_of(words: Sequence[Any]) -> Callable[[str], Any]:
+    """A reader of one of these words.
+
+    >>> one_of(("self", "worst"))("worst")
+    'worst'
+    """
+    by_text = {str(word): word for word in words}
+
+    def read(text: str) -> Any:
+        if text not in by_text:
+            hint = did_you_mean(text, by_text)
+            raise NotReadable(f'"{text}" is not one of {", ".join(by_text)}{hint}') from None
+        return by_text[text]
+
+    return read
+
+
+def file_to_write(name: str, suffixes: Sequence[str] = ()) -> Path:
+    """The path of a file that can be written, refused before any work is done for it."""
+    path = Path(name)
+    if suffixes and path.suffix.lower() not in suffixes:
+        raise BadRequest(f'--out is "{name}"; its name must end in {" or ".join(suffixes)}')
+    if path.is_dir():
+        raise BadRequest(f'cannot write "{name}": it is a directory')
+    if not path.absolute().parent.is_dir():
+        raise BadRequest(f'cannot write "{name}": its directory does not exist')
+    return path

@@ -1,0 +1,159 @@
+"""All runs below a directory, read as they are: nothing is dropped, what is broken says so."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+from mppo.checkpoint import read_json
+from mppo.errors import BadRequest, CheckpointError
+from mppo.store import LARGEST_RUN, rows
+
+DEEPEST = 3
+"""Levels below the root at which runs are looked for: `ROOT/runs/<id>` and one more."""
+
+LARGEST_REQUEST = 1 << 26  # bytes
+State = Literal["finished", "unfinished", "missing", "failed", "broken"]
+
+
+@dataclass(frozen=True)
+class Record:
+    """One run directory: what was asked for, and how far it came."""
+
+    directory: Path
+    method: str
+    settings: dict[str, Any]
+    """The resolved method, as in run.json."""
+    env: str
+    env_kwargs: dict[str, Any]
+    seed: int
+    steps: int
+    """Asked for."""
+    finished: bool
+    problem: str = ""
+    """Why the directory cannot be read, or what stopped the run."""
+    broken: bool = False
+
+    @property
+    def state(self) -> State:
+        """How the run stands."""
+        if self.broken:
+            return "broken"
+        if self.finished:
+            return "finished"
+        if self.problem:
+            return "failed"
+        return "unfinished" if (self.directory / "run.json").exists() else "missing"
+
+    @cached_property
+    def _evaluations(self) -> list[dict[str, Any]]:
+        return _rows(self.directory, "evaluations.jsonl")
+
+    def evaluations(self) -> list[dict[str, Any]]:
+        """Rows of evaluations.jsonl; read once."""
+        return self._evaluations
+
+    def metrics(self) -> list[dict[str, Any]]:
+        """Rows of metrics.jsonl."""
+        return _rows(self.directory, "metrics.jsonl")
+
+    def visits(self) -> dict[str, Any] | None:
+        """How often each cell of the Maze was seen under each path; None elsewhere."""
+        file = self.directory / "visits.json"
+        return read_json(file, 1 << 24) if file.exists() else None
+
+
+def collect(root: Path) -> list[Record]:
+    """Every run below a directory, sorted by environment, method, settings and seed."""
+    root = Path(root)
+    if not root.is_dir():
+        raise BadRequest(
+            f'"{root}" is not a directory; give the --out of mppo paper run, or a directory of runs'
+        )
+    found = [_record(directory) for directory in _directories(root, DEEPEST)]
+    return sorted([*found, *_requested(root, {record.directory for record in found})], key=_order)
+
+
+def _directories(folder: Path, levels: int) -> Iterator[Path]:
+    """Directories with a run.json, at most `levels` below; a run holds no further runs."""
+    if (folder / "run.json").exists():
+        yield folder
+    elif levels:
+        for entry in sorted(folder.iterdir()):
+            if entry.is_dir() and not entry.is_symlink() and not entry.name.startswith("."):
+                yield from _directories(entry, levels - 1)
+
+
+def _requested(root: Path, there: set[Path]) -> list[Record]:
+    """Runs that were asked for here and have no directory here."""
+    wanted: dict[Path, dict[str, Any]] = {}
+    for file in sorted((root / "requests").glob("*.json")):
+        runs = read_json(file, LARGEST_REQUEST).get("runs")
+        for name, run in sorted(runs.items()) if isinstance(runs, dict) else ():
+            wanted[root / "runs" / Path(name).name] = run if isinstance(run, dict) else {}
+    return [_described(path, run) for path, run in wanted.items() if path not in there]
+
+
+def _record(directory: Path) -> Record:
+    try:
+        return _described(directory, read_json(directory / "run.json", LARGEST_RUN))
+    except CheckpointError as error:
+        return _broken(directory, str(error))
+
+
+def _described(directory: Path, run: dict[str, Any]) -> Record:
+    finished = (directory / "final.json").exists()
+    try:
+        seed, steps = run["seed"], run["steps"]
+        method, settings, env, kwargs = (
+            run[name] for name in ("method_name", "method", "env", "env_kwargs")
+        )
+        kinds = ((method, str), (settings, dict), (env, str), (kwargs, dict))
+        if not all(isinstance(found, kind) for found, kind in (*kinds, (seed, int), (steps, int))):
+            raise TypeError("a field is not of its type")
+        problem = _fault(directory, finished)
+        return Record(directory, method, settings, env, kwargs, seed, steps, finished, problem)
+    except (KeyError, TypeError) as error:
+        return _broken(
+            directory, f"no field {error}" if isinstance(error, KeyError) else str(error)
+        )
+
+
+def _broken(directory: Path, why: str) -> Record:
+    return Record(directory, "?", {}, "?", {}, -1, 0, False, f"run.json: {why}", True)
+
+
+def _fault(directory: Path, finished: bool) -> str:
+    """What stopped the run last, if a fault did: as the grid noted it, or the run itself."""
+    if finished:
+        return ""
+    noted = directory.parent.parent / "failures" / f"{directory.name}.json"
+    if noted.exists():
+        try:
+            return str(read_json(noted, LARGEST_RUN).get("message") or "failed")
+        except CheckpointError as error:
+            return str(error)
+    try:
+        events = rows(directory, "events.jsonl")
+    except ValueError:
+        return ""  # events explain; they decide nothing
+    last = events[-1] if events else {}
+    return str(last.get("message", "fault")) if last.get("event") == "fault" else ""
+
+
+def _rows(directory: Path, name: str) -> list[dict[str, Any]]:
+    try:
+        return rows(directory, name)
+    except (ValueError, OSError) as error:
+        raise CheckpointError(f'"{directory / name}" cannot be read: {error}') from error
+
+
+def _order(record: Record) -> tuple:
+    settings = json.dumps(record.settings, sort_keys=True)
+    kwargs = json.dumps(record.env_kwargs, sort_keys=True)
+    where = str(record.directory)
+    return record.env, record.method, settings, kwargs, record.seed, record.steps, where

@@ -1,0 +1,203 @@
+"""A directory of many runs: its files are its state, and nothing is stored twice.
+
+DIR/requests/HASH.json    what was asked for: labels and resolved runs; never changed
+DIR/runs/RUN_ID/          an ordinary run directory
+DIR/failures/RUN_ID.json  how the last attempt failed; gone when it is tried again
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from mppo import checkpoint
+from mppo.checkpoint import read_json
+from mppo.errors import BadRequest, CheckpointError, StorageFault
+from mppo.experiments.spec import NAME_LENGTH, RunSpec
+from mppo.storage import locked, write_atomically
+from mppo.store import LARGEST_RUN
+
+LARGEST_REQUEST = 1 << 26  # bytes
+_RUN_ID = re.compile(rf"[0-9a-f]{{{NAME_LENGTH}}}")
+
+
+class State(Enum):
+    """How a run stands."""
+
+    DONE = "done"
+    RUNNING = "running"
+    FAILED = "failed"
+    RESUMABLE = "resumable"
+    PENDING = "pending"
+
+
+class Failure(NamedTuple):
+    """How the last attempt of a run ended."""
+
+    exit_code: int
+    message: str
+    output: str = ""
+
+
+class Entry(NamedTuple):
+    """A run as a request on disk names it: enough to say how it stands, and nothing to execute."""
+
+    run_id: str
+    label: str
+    steps: int
+    batch_size: int
+    spec: dict[str, Any]
+
+
+class Request(NamedTuple):
+    """One thing that was asked for: a table, a figure, a sweep; and the runs it needs."""
+
+    label: str
+    runs: tuple[Entry, ...]
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The runs under a directory."""
+
+    root: Path
+
+    def directory(self, run: RunSpec | Entry) -> Path:
+        """Where a run lives."""
+        return self.root / "runs" / run.run_id
+
+    def finished(self, run: RunSpec | Entry) -> bool:
+        """Whether a run came to its end."""
+        return (self.directory(run) / "final.json").exists()
+
+    def refuse_other(self, run: RunSpec) -> None:
+        """Raise if a finished run was made with other settings than this version would use."""
+        there = read_json(self.directory(run) / "run.json", LARGEST_RUN)
+        changed = _contradictions(json.loads(json.dumps(run.as_json())), there)
+        if changed:
+            raise BadRequest(
+                f'"{self.directory(run)}" holds {run.label} with other settings, from another '
+                f"version: {changed[0]}; choose another --out, or remove it to run it again"
+            )
+
+    def state(self, run: RunSpec | Entry) -> State:
+        """How a run stands, by its files alone."""
+        directory = self.directory(run)
+        if self.finished(run):
+            return State.DONE
+        if locked(directory):
+            return State.RUNNING
+        if self._failure_file(run).exists():
+            return State.FAILED
+        return State.RESUMABLE if checkpoint.numbers(directory / "checkpoints") else State.PENDING
+
+    def steps_done(self, run: RunSpec | Entry) -> int:
+        """Environment steps that a run has behind it."""
+        if self.finished(run):
+            return run.steps
+        try:
+            rows = (self.directory(run) / "metrics.jsonl").read_bytes().count(b"\n")
+        except OSError:
+            return 0
+        return min(rows * run.batch_size, run.steps)
+
+    def _failure_file(self, run: RunSpec | Entry) -> Path:
+        return self.root / "failures" / f"{run.run_id}.json"
+
+    def failure(self, run: RunSpec | Entry) -> Failure | None:
+        """How the last attempt failed, if it did."""
+        with contextlib.suppress(CheckpointError, KeyError):
+            found = read_json(self._failure_file(run), LARGEST_REQUEST)
+            return Failure(found["exit_code"], found["message"], found["output"])
+        return None
+
+    def note_failure(self, run: RunSpec | Entry, failure: Failure) -> None:
+        """Keep what is known of a failed attempt."""
+        self._failure_file(run).parent.mkdir(parents=True, exist_ok=True)
+        _write(self._failure_file(run), {"run": run.label, **failure._asdict()})
+
+    def forget_failure(self, run: RunSpec | Entry) -> None:
+        """A run is tried again, or is done."""
+        self._failure_file(run).unlink(missing_ok=True)
+
+    def remember(self, label: str, specs: Iterable[RunSpec]) -> None:
+        """Add to what was asked for; the same request twice is one."""
+        folder = self.root / "requests"
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise BadRequest(f'cannot write to "{self.root}": {error.strerror}') from error
+        runs = {run.run_id: {"label": run.label, **run.as_json()} for run in specs}
+        data = {"label": label, "runs": dict(sorted(runs.items()))}
+        text = json.dumps(data, sort_keys=True, separators=(",", ":"))
+        path = folder / f"{hashlib.sha256(text.encode()).hexdigest()[:NAME_LENGTH]}.json"
+        if path.exists():
+            return
+        try:
+            _write(path, data)
+        except StorageFault:
+            if not path.exists():  # else another driver wrote the same in the meantime
+                raise
+
+    def requests(self) -> list[Request]:
+        """All that was asked for, in the order of labels."""
+        found = []
+        for path in sorted((self.root / "requests").glob("[0-9a-f]*.json")):
+            data = read_json(path, LARGEST_REQUEST)
+            try:
+                runs = tuple(_entry(*item) for item in data["runs"].items())
+                found.append(Request(str(data["label"]), runs))
+            except (KeyError, AttributeError, TypeError, ValueError) as error:
+                raise CheckpointError(f'"{path}" is not a request: {error}') from error
+        return sorted(found, key=lambda request: request.label)
+
+    def entries(self) -> list[Entry]:
+        """All runs that were asked for, each once."""
+        return distinct(run for request in self.requests() for run in request.runs)
+
+
+def _contradictions(wanted: Any, found: Any, name: str = "") -> list[str]:
+    """Fields that differ; one that the older version did not have yet is at its default."""
+    if not isinstance(wanted, dict) or not isinstance(found, dict):
+        return [] if wanted == found else [f"{name} was {found}, now {wanted}"]
+    return [
+        line
+        for key, value in wanted.items()
+        if key in found
+        for line in _contradictions(value, found[key], f"{name}.{key}".removeprefix("."))
+    ]
+
+
+def _entry(run_id: str, data: dict[str, Any]) -> Entry:
+    if not _RUN_ID.fullmatch(run_id):  # it becomes part of a path
+        raise ValueError(f'"{run_id}" is no name of a run')
+    spec = {name: value for name, value in data.items() if name != "label"}
+    batch = int(data["method"]["batch_size"])
+    return Entry(run_id, str(data["label"]), int(data["steps"]), batch, spec)
+
+
+def distinct(runs: Iterable[Any]) -> list[Any]:
+    """Each run once, in the order of their first appearance."""
+    return list({run.run_id: run for run in runs}.values())
+
+
+def opened(root: str | Path) -> Grid:
+    """The grid in a directory that must be one."""
+    grid = Grid(Path(root))
+    if not (grid.root / "requests").is_dir():
+        raise BadRequest(
+            f'"{root}" holds no grid of runs (there is no "requests" in it); mppo paper run and '
+            "mppo sweep make one"
+        )
+    return grid
+
+
+def _write(path: Path, data: dict[str, Any]) -> None:
+    write_atomically(path, (json.dumps(data, indent=1) + "\n").encode())

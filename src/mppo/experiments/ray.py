@@ -1,0 +1,120 @@
+"""The same runs on a Ray cluster: each is a task that starts the same process on its node.
+
+The directory of the grid must be shared by all nodes: runs are written there and nowhere else.
+Ray may lose a task or carry it out twice; the lock of a run and its `final.json` do not.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import subprocess
+import tempfile
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+from mppo.errors import BadRequest
+from mppo.experiments import launch
+from mppo.experiments.drive import Ended
+from mppo.experiments.local import last_words
+from mppo.experiments.outcomes import LOST
+from mppo.experiments.spec import RunSpec
+from mppo.threads import ONE_THREAD, available_cores
+
+PAUSE = 0.2  # seconds to wait for tasks at a time
+OBJECT_STORE = 100 * 2**20  # bytes; tasks return a few lines
+NOT_SHARED = (
+    "it ended well on another node, but its files are not here: the Ray engine needs a directory "
+    "that all nodes share"
+)
+
+
+def carry_out(words: list[str], folder: str) -> tuple[int, str]:
+    """What a task does on its node: the process of a run, its exit code and its last words."""
+    os.chdir(folder if os.path.isdir(folder) else tempfile.gettempdir())
+    errors = tempfile.TemporaryFile()  # noqa: SIM115  (last_words closes it)
+    code = subprocess.call(
+        launch.command(None, ["-m", "mppo", *words]),
+        env={**os.environ, **ONE_THREAD},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=errors,
+        start_new_session=True,
+    )
+    return code, last_words(errors)
+
+
+@dataclass
+class RayWorkers:
+    """Tasks of a cluster, as many at a time as it has CPUs, or fewer."""
+
+    jobs: int = 0
+    address: str | None = None
+    tasks: dict[Any, RunSpec] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if importlib.util.find_spec("ray") is None:
+            raise BadRequest('the engine "ray" needs Ray: pip install "mppo[ray]"')
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+        os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # or Ray warns about GPUs
+        import ray
+        import ray.exceptions
+
+        self.ray: Any = ray
+        self._begun = not ray.is_initialized()
+        if self._begun:
+            self._connect()
+        # max_calls: a fresh worker for each run; retries are the driver's business
+        self.carry_out = self.ray.remote(num_cpus=1, max_retries=0, max_calls=1)(carry_out)
+
+    def _connect(self) -> None:
+        quiet = {"log_to_driver": False, "logging_level": "error"}
+        try:
+            if self.address is None:
+                self.ray.init(
+                    num_cpus=self.jobs or available_cores(),
+                    include_dashboard=False,
+                    object_store_memory=OBJECT_STORE,
+                    **quiet,
+                )
+            else:
+                self.ray.init(address=self.address, **quiet)
+        except (ConnectionError, ValueError, RuntimeError) as error:
+            reason = str(error).strip().splitlines()[0]
+            raise BadRequest(f'no Ray cluster at "{self.address}": {reason}') from error
+
+    def room(self, running: int) -> bool:
+        """Whether the cluster, as it is now, has a CPU more than there are tasks."""
+        cpus = int(self.ray.cluster_resources().get("CPU", 0))
+        return running < (min(self.jobs, max(cpus, 1)) if self.jobs else max(cpus, 1))
+
+    def start(self, run: RunSpec, words: list[str]) -> None:
+        """Hand a run to the cluster."""
+        self.tasks[self.carry_out.remote(words, os.getcwd())] = run
+
+    def ended(self) -> list[Ended]:
+        """Tasks that are over, or lost with their worker or node."""
+        if not self.tasks:
+            time.sleep(PAUSE)  # other drivers may have runs under way
+            return []
+        over, _ = self.ray.wait(list(self.tasks), num_returns=1, timeout=PAUSE)
+        return [self._settled(task) for task in over]
+
+    def _settled(self, task: Any) -> Ended:
+        run = self.tasks.pop(task)
+        try:
+            code, output = self.ray.get(task)
+        except self.ray.exceptions.RayTaskError as error:  # our own code failed over there
+            return Ended(run, 70, str(error))
+        except self.ray.exceptions.RayError as error:
+            return Ended(run, LOST, f"lost by Ray: {type(error).__name__}")
+        return Ended(run, code, output or (NOT_SHARED if code == 0 else ""))
+
+    def stop(self) -> None:
+        """End what is left: a run loses at most what it did since its last checkpoint."""
+        for task in self.tasks:
+            self.ray.cancel(task, force=True)
+        self.tasks.clear()
+        if self._begun:
+            self.ray.shutdown()

@@ -1,0 +1,195 @@
+"""One run of a grid: what is trained, and the identity that names its directory."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import typing
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any
+
+from mppo import config
+from mppo.errors import BadRequest
+from mppo.evaluation import Evaluation
+from mppo.methods import Method
+
+NUMBERS = 1
+"""Part of every identity: raised when the same settings begin to give other numbers."""
+GRID_EVALUATION = Evaluation(every=10_000, episodes=10, deterministic_episodes=0)
+"""The paper's protocol. Episodes with the most likely actions would double the evaluation's cost
+and appear in none of its tables or figures."""
+NAME_LENGTH = 16  # hexadecimal digits of a run's name
+
+Pairs = tuple[tuple[str, Any], ...]
+
+
+@dataclass(frozen=True)
+class RunSpec:
+    """All that decides what a run computes; `spec` makes one from what a user writes.
+
+    Two specs of the same run are equal, however they were written down.
+    """
+
+    name: str
+    """The named method it starts from."""
+    method: Method
+    """The method as it is run."""
+    env: str
+    env_kwargs: Pairs
+    seed: int
+    steps: int
+    evaluation: Evaluation = GRID_EVALUATION
+
+    @property
+    def overrides(self) -> dict[str, Any]:
+        """The fields in which the method differs from the one it is named after."""
+        return differences(config.method_named(self.name), self.method)
+
+    @property
+    def label(self) -> str:
+        """For people; never part of a path."""
+        changes = "".join(f" {name}={_word(value)}" for name, value in self.overrides.items())
+        where = "".join(f" {name}={value}" for name, value in self.env_kwargs)
+        return f"{self.name}{changes} on {self.env.removeprefix('mppo/')}{where}, seed {self.seed}"
+
+    @property
+    def batch_size(self) -> int:
+        """Environment steps of one iteration."""
+        return self.method.batch_size
+
+    @cached_property
+    def run_id(self) -> str:
+        """The run's name: a hash of what it computes; no path, no host, no order.
+
+        Fields at their defaults are left out, so that a new option does not rename old runs. That
+        a finished run was made with the defaults of today is checked against its `run.json`.
+        """
+        data = {**self.as_json(), "method": _beyond_defaults(self.method)}
+        text = json.dumps(data, sort_keys=True, separators=(",", ":"), allow_nan=False)
+        return hashlib.sha256(text.encode()).hexdigest()[:NAME_LENGTH]
+
+    def as_json(self) -> dict[str, Any]:
+        """The resolved spec as plain data."""
+        return {
+            "numbers": NUMBERS,
+            "method_name": self.name,
+            "method": config.to_json(self.method),
+            "env": self.env,
+            "env_kwargs": dict(self.env_kwargs),
+            "seed": self.seed,
+            "steps": self.steps,
+            "evaluation": config.to_json(self.evaluation),
+        }
+
+    def arguments(self) -> list[str]:
+        """The words after `mppo` that train this run; only `--out` is missing."""
+        words = ["train", self.name, self.env]
+        words += ["--seed", str(self.seed), "--steps", str(self.steps)]
+        words += ["--eval-every", str(self.evaluation.every)]
+        words += ["--eval-episodes", str(self.evaluation.episodes)]
+        words += ["--eval-deterministic-episodes", str(self.evaluation.deterministic_episodes)]
+        words += [f"--env.{name}={value!r}" for name, value in self.env_kwargs]
+        return words + [word for item in self.overrides.items() for word in _flag(*item)]
+
+
+def spec(
+    name: str,
+    env: str,
+    seed: int,
+    steps: int,
+    overrides: dict[str, Any] | None = None,
+    env_kwargs: dict[str, Any] | None = None,
+    evaluation: Evaluation = GRID_EVALUATION,
+) -> RunSpec:
+    """The run that these settings describe.
+
+    >>> spec("mp-trpo", "mppo/Maze-v0", 0, 10_000, {"paths": 1}).name
+    'trpo'
+    >>> spec("mp-trpo", "mppo/Maze-v0", 0, 10_000, {"paths": 4, "picking.alpha": 0}).label
+    'mp-trpo paths=4 picking.alpha=0.0 on Maze-v0, seed 0'
+    """
+    method = _settled(config.overridden(config.method_named(name), _frozen(overrides or {})))
+    if steps < method.batch_size:
+        raise BadRequest(
+            f"{name} on {env}: steps is {steps}, which is below one batch of {method.batch_size}"
+        )
+    if seed < 0:
+        raise BadRequest(f"{name} on {env}: seed is {seed}; it must not be negative")
+    known = config.name_of(method)
+    pairs = tuple(sorted(_frozen(env_kwargs or {}).items()))
+    return RunSpec(
+        name if known == "custom" else known, method, env, pairs, seed, steps, evaluation
+    )
+
+
+def differences(base: Any, changed: Any, prefix: str = "") -> dict[str, Any]:
+    """The overrides that turn one component into the other.
+
+    >>> from mppo.methods import METHODS
+    >>> differences(METHODS["trpo"], METHODS["multi-trpo"])
+    {'paths': 8, 'picking': 'round-robin'}
+    """
+    found: dict[str, Any] = {}
+    for field in dataclasses.fields(changed):
+        old, new = getattr(base, field.name), getattr(changed, field.name)
+        if old == new:
+            continue
+        name = f"{prefix}{field.name}"
+        if not dataclasses.is_dataclass(new):
+            found[name] = new
+            continue
+        if type(old) is not type(new):
+            found[name] = config.kind_of(new)
+            old = type(new)()  # type: ignore
+        found |= differences(old, new, f"{name}.")
+    return found
+
+
+def _beyond_defaults(component: Any) -> dict[str, Any]:
+    """The kind of a component and the fields that are not as they are by default."""
+    found: dict[str, Any] = {"kind": config.kind_of(component)}
+    for field in dataclasses.fields(component):
+        value = getattr(component, field.name)
+        if value != field.default:
+            plain = not dataclasses.is_dataclass(value)
+            found[field.name] = config.to_json(value) if plain else _beyond_defaults(value)
+    return found
+
+
+_hints = lru_cache(typing.get_type_hints)
+
+
+def _settled(component: Any) -> Any:
+    """Whole numbers in fields of real numbers become real: 0 and 0.0 are one setting."""
+    hints, changes = _hints(type(component)), {}
+    for field in dataclasses.fields(component):
+        value = getattr(component, field.name)
+        if dataclasses.is_dataclass(value):
+            changes[field.name] = _settled(value)
+        elif hints[field.name] is float:
+            changes[field.name] = float(value)
+    return dataclasses.replace(component, **changes)
+
+
+def _frozen(value: Any) -> Any:
+    """Lists as tuples: fields of frozen dataclasses are hashable."""
+    if isinstance(value, dict):
+        return {name: _frozen(item) for name, item in value.items()}
+    return tuple(map(_frozen, value)) if isinstance(value, list | tuple) else value
+
+
+def _word(value: Any) -> str:
+    return "x".join(map(str, value)) if isinstance(value, tuple) else str(value)
+
+
+def _flag(name: str, value: Any) -> list[str]:
+    """One override as options of `mppo train`."""
+    group, _, last = name.replace("_", "-").rpartition(".")
+    start = f"--{group}." if group else "--"
+    if isinstance(value, bool):
+        return [f"{start}{'' if value else 'no-'}{last}"]
+    if isinstance(value, tuple):
+        return [f"{start}{last}", *map(str, value)]
+    return [f"{start}{last}={value}"]

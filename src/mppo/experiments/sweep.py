@@ -1,0 +1,141 @@
+"""A sweep of one's own as a TOML file: tasks x methods x seeds, any field of a method changed."""
+
+from __future__ import annotations
+
+import itertools
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from mppo.config import method_named
+from mppo.errors import BadRequest, did_you_mean
+from mppo.evaluation import Evaluation
+from mppo.experiments.grid import distinct
+from mppo.experiments.spec import GRID_EVALUATION, RunSpec, spec
+
+KEYS = {
+    "the file": ("name", "steps", "seeds", "tasks", "methods", "evaluation"),
+    "a task": ("env", "steps", "arguments"),
+    "a method": ("name", "set", "vary"),
+    "evaluation": ("every", "episodes", "deterministic_episodes"),
+}
+Canonical = Callable[[str, dict[str, Any]], str]
+"""Checks an environment and gives its id in full."""
+
+
+class Sweep(NamedTuple):
+    """What a file asks for."""
+
+    name: str
+    runs: list[RunSpec]
+
+
+def read(path: Path, canonical: Canonical) -> Sweep:
+    """The sweep of a file; what is wrong with it is said in words."""
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise BadRequest(f'cannot read "{path}": {error.strerror}') from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise BadRequest(f'"{path}" is not valid TOML: {error}') from error
+    try:
+        return _sweep(data, path.stem, canonical)
+    except BadRequest as error:
+        raise BadRequest(f'"{path}": {error}') from error
+
+
+def _sweep(data: dict[str, Any], name: str, canonical: Canonical) -> Sweep:
+    _only_known(data, "the file")
+    evaluation = _evaluation(data.get("evaluation", {}))
+    seeds = _seeds(data.get("seeds", 1))
+    tasks = [_task(task, data.get("steps"), canonical) for task in _list(data, "tasks")]
+    methods = [variant for method in _list(data, "methods") for variant in _method(method)]
+    runs = [
+        spec(method, env, seed, steps, overrides, arguments, evaluation)
+        for seed in seeds
+        for env, arguments, steps in tasks
+        for method, overrides in methods
+    ]
+    return Sweep(str(data.get("name", name)), distinct(runs))
+
+
+def _only_known(table: Any, where: str) -> None:
+    if not isinstance(table, dict):
+        raise BadRequest(f"{where} is {table!r}; it must be a table")
+    for key in table:
+        if key not in KEYS[where]:
+            hint = did_you_mean(key, KEYS[where]) or f"; known are {', '.join(KEYS[where])}"
+            raise BadRequest(f'unknown key "{key}" in {where}{hint}')
+
+
+def _list(data: dict[str, Any], key: str) -> list[Any]:
+    found = data.get(key)
+    if not isinstance(found, list) or not found:
+        raise BadRequest(f'"{key}" is {found!r}; give a list with at least one entry')
+    return found
+
+
+def _whole(value: Any, name: str, least: int) -> int:
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)  # 1e6 is a float in TOML
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        raise BadRequest(f'"{name}" is {value!r}; it must be a whole number of at least {least}')
+    return value
+
+
+def _seeds(given: Any) -> list[int]:
+    """A number of seeds, counted from 0, or a list of seeds."""
+    if isinstance(given, list) and given:
+        return [_whole(seed, "seeds", 0) for seed in given]
+    return list(range(_whole(given, "seeds", 1)))
+
+
+def _evaluation(given: Any) -> Evaluation:
+    _only_known(given, "evaluation")
+    usual = GRID_EVALUATION
+    every = _whole(given.get("every", usual.every), "every", 0)
+    episodes = _whole(given.get("episodes", usual.episodes), "episodes", 1)
+    beside = given.get("deterministic_episodes", usual.deterministic_episodes)
+    return Evaluation(every, episodes, _whole(beside, "deterministic_episodes", 0))
+
+
+def _task(given: Any, usual: Any, canonical: Canonical) -> tuple[str, dict[str, Any], int]:
+    table = {"env": given} if isinstance(given, str) else given
+    _only_known(table, "a task")
+    env, arguments = table.get("env"), table.get("arguments", {})
+    if not isinstance(env, str) or not isinstance(arguments, dict):
+        raise BadRequest(f"a task is {given!r}; it needs env, a word, and arguments is a table")
+    steps = table.get("steps", usual)
+    if steps is None:
+        raise BadRequest(f'"steps" is missing: for all tasks, or for {env}')
+    return canonical(env, arguments), arguments, _whole(steps, "steps", 1)
+
+
+def _method(given: Any) -> list[tuple[str, dict[str, Any]]]:
+    """A method as it is, or with fields set, or one method for each combination of values."""
+    table = {"name": given} if isinstance(given, str) else given
+    _only_known(table, "a method")
+    name = table.get("name")
+    if not isinstance(name, str):
+        raise BadRequest(f"a method is {given!r}; it needs a name, and may have set and vary")
+    method_named(name)
+    changes, vary = (_flat(table.get(key, {}), key) for key in ("set", "vary"))
+    for field, values in vary.items():
+        if not isinstance(values, list) or not values:
+            raise BadRequest(f'"vary" of {name}: {field} is {values!r}; give a list of values')
+    combinations = itertools.product(*vary.values())
+    return [(name, changes | dict(zip(vary, values, strict=True))) for values in combinations]
+
+
+def _flat(table: Any, where: str, prefix: str = "") -> dict[str, Any]:
+    """`picking.alpha = 0.5` is a table in a table to TOML; here it is one name."""
+    if not isinstance(table, dict):
+        raise BadRequest(f'"{where}" is {table!r}; it must be a table of fields')
+    found: dict[str, Any] = {}
+    for name, value in table.items():
+        if isinstance(value, dict):
+            found |= _flat(value, where, f"{prefix}{name}.")
+        else:
+            found[prefix + name] = value
+    return found

@@ -1,0 +1,1 @@
+"""A policy for use elsewhere: ONNX, or plain tensors with a description."""

@@ -1,0 +1,158 @@
+"""A trained policy as plain arrays and plain words, which every format is written from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Literal
+
+import numpy as np
+from gymnasium import spaces
+from gymnasium.spaces.utils import flatdim
+
+from mppo import filters
+from mppo.agent import Agent
+from mppo.errors import BadRequest
+from mppo.networks import Mlp
+
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Part:
+    """One simple part of the action: a Box, or choices, and the outputs that it is made from."""
+
+    name: str  # its place in a Dict or Tuple; "" where the action has one part
+    kind: Literal["gaussian", "categorical"]
+    shape: tuple[int, ...]
+    dtype: str
+    outputs: tuple[int, int]  # from, to: of the network's outputs
+    log_std: tuple[int, int]  # from, to: of the log standard deviations
+    sizes: tuple[int, ...]  # options of each choice
+    low: np.ndarray  # flat; -inf where nothing is clipped
+    high: np.ndarray
+    start: np.ndarray  # flat; what index 0 of each choice means
+
+
+@dataclass(frozen=True)
+class Described:
+    """All that is needed to act: standardise, clip, multiply, choose."""
+
+    mean: np.ndarray  # of observations
+    std: np.ndarray
+    clip: float  # standard deviations; inf where observations are not filtered
+    layers: list[tuple[np.ndarray, np.ndarray]]
+    activation: str
+    log_std: np.ndarray
+    parts: list[Part]
+    observation: list[dict[str, Any]]  # how an observation is flattened
+
+
+def described(agent: Agent) -> Described:
+    """The arrays and words of an agent's policy."""
+    network = agent.architecture.network
+    if not isinstance(network, Mlp):
+        raise BadRequest(
+            f"the policy network is {network!r}; only fully connected networks (Mlp) can be "
+            "exported: write out your own network with its own library"
+        )
+    size, filtered = agent.architecture.observation_size, agent.architecture.filtered
+    seen = agent.policy.filter
+    variance = np.maximum(np.asarray(seen.deviations / seen.count), filters.VARIANCE_FLOOR)
+    plain = lambda array: np.array(array, np.float32)
+    return Described(
+        plain(seen.mean) if filtered else np.zeros(size, np.float32),
+        plain(np.sqrt(variance)) if filtered else np.ones(size, np.float32),
+        filters.CLIP if filtered else float("inf"),
+        [(plain(w), plain(b)) for w, b in agent.policy.parameters.network],
+        network.activation,
+        plain(agent.policy.parameters.free),
+        _parts(agent.action_space, agent.clip),
+        _observation(agent.observation_space),
+    )
+
+
+def _leaves(space: spaces.Space, name: str = "") -> list[tuple[str, spaces.Space]]:
+    """The simple parts of a space with their places, in the order in which they are flattened."""
+    if isinstance(space, spaces.Dict | spaces.Tuple):
+        inner = space.spaces.items() if isinstance(space, spaces.Dict) else enumerate(space.spaces)
+        prefix = f"{name}/" if name else ""
+        return [leaf for key, part in inner for leaf in _leaves(part, f"{prefix}{key}")]
+    return [(name, space)]
+
+
+def _parts(action: spaces.Space, clip: bool) -> list[Part]:
+    parts: list[Part] = []
+    output = free = 0
+    for name, space in _leaves(action):
+        kind, sizes, start = "categorical", (), np.zeros(0, np.int64)
+        low = high = np.zeros(0, np.float32)
+        if isinstance(space, spaces.Box):
+            kind, width = "gaussian", int(np.prod(space.shape))
+            low, high = space.low.ravel(), space.high.ravel()
+            if not clip:
+                low, high = np.full(width, -np.inf), np.full(width, np.inf)
+        elif isinstance(space, spaces.Discrete):
+            sizes, start = (int(space.n),), np.array([space.start])
+        elif isinstance(space, spaces.MultiDiscrete):
+            sizes, start = tuple(map(int, space.nvec.ravel())), space.start.ravel()
+        else:
+            sizes = (2,) * int(np.prod(space.shape or (1,)))
+            start = np.zeros(len(sizes))
+        outputs = len(low) if kind == "gaussian" else sum(sizes)
+        parts.append(
+            Part(
+                name,
+                kind,  # type: ignore
+                tuple(space.shape or ()),
+                str(space.dtype),
+                (output, output + outputs),
+                (free, free + len(low)),
+                sizes,
+                low.astype(np.float32),
+                high.astype(np.float32),
+                start.astype(np.int64),
+            )
+        )
+        output, free = output + outputs, free + len(low)
+    return parts
+
+
+def _observation(space: spaces.Space) -> list[dict[str, Any]]:
+    """Which numbers of the flat observation come from where; choices are one-hot."""
+    leaves = _leaves(space)
+    edges = np.cumsum([0, *(int(flatdim(leaf)) for _, leaf in leaves)]).tolist()
+    return [
+        {
+            "name": name,
+            "kind": type(leaf).__name__,
+            "shape": list(leaf.shape or ()),
+            "from": a,
+            "to": b,
+            "one_hot": isinstance(leaf, spaces.Discrete | spaces.MultiDiscrete),
+        }
+        for (name, leaf), (a, b) in zip(leaves, pairwise(edges), strict=True)
+    ]
+
+
+def words(policy: Described, about: dict[str, Any]) -> dict[str, Any]:
+    """The description beside the arrays, as JSON data."""
+    return {
+        "format": FORMAT,
+        "about": about,
+        "observation": policy.observation,
+        "layers": len(policy.layers),
+        "activation": policy.activation,
+        "action": [
+            {
+                "name": part.name,
+                "kind": part.kind,
+                "shape": list(part.shape),
+                "dtype": part.dtype,
+                "outputs": list(part.outputs),
+                "log_std": list(part.log_std),
+                "sizes": list(part.sizes),
+            }
+            for part in policy.parts
+        ],
+    }

@@ -1,0 +1,133 @@
+"""Open a run directory, finished or not, and take an agent out of it."""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from mppo import checkpoint, config, iteration
+from mppo.actor import Actor
+from mppo.agent import Agent, architecture_of
+from mppo.errors import BadRequest
+from mppo.evaluate import Episodes, Evaluator
+from mppo.iteration import State
+from mppo.lazy import jax
+from mppo.methods import Method
+from mppo.policies import Architecture
+from mppo.population import member
+from mppo.programs import programs
+from mppo.store import RunDirectory, rows
+from mppo.tasks import AnyEnv, Task, recorded_task
+from mppo.threads import available_cores
+
+AT_ONCE = 10  # environments of an evaluation: as many as a training run's own has
+
+
+class Opened(NamedTuple):
+    """What a run directory holds: what was run, and its state at the newest good checkpoint."""
+
+    directory: Path
+    described: dict[str, Any]  # run.json
+    method: Method
+    task: Task
+    architecture: Architecture
+    state: State
+
+    @property
+    def iteration(self) -> int:
+        """Iterations done at the checkpoint."""
+        return int(self.state.iteration)
+
+    @property
+    def steps(self) -> int:
+        """Environment steps done at the checkpoint."""
+        return self.iteration * self.method.batch_size
+
+    def agent(self, path: int | None = None) -> Agent:
+        """The policy of one path; without one named, that which the picking rule reports."""
+        if path is None:
+            i, policy = programs(self.method, self.architecture).report(self.state)
+        elif 0 <= path < self.method.paths:
+            i, policy = path, member(self.state.population.policy, path)  # type: ignore
+        else:
+            raise BadRequest(f"path is {path}; the run has the paths 0 ... {self.method.paths - 1}")
+        agent = Agent(
+            self.method,
+            self.task.spaces,
+            self.architecture,
+            jax.device_get(policy),
+            self.described["seed"],
+            self.described["clip_actions"],
+            int(i),
+        )
+        agent.metrics = rows(self.directory, "metrics.jsonl")
+        agent.evaluations = rows(self.directory, "evaluations.jsonl")
+        return agent
+
+
+def load(
+    directory: str | os.PathLike,
+    *,
+    path: int | None = None,
+    env: AnyEnv | None = None,
+    allow_imports: bool = False,
+) -> Agent:
+    """The agent of a run directory: of its newest good checkpoint, finished or not.
+
+    `path` takes one of the K policies instead of the one that the picking rule reports. `env` is
+    needed where the run was trained on a callable. Code of other packages that the run names is
+    imported only with `allow_imports`.
+    """
+    return opened(directory, env=env, allow_imports=allow_imports).agent(path)
+
+
+def opened(
+    directory: str | os.PathLike,
+    *,
+    env: AnyEnv | None = None,
+    allow_imports: bool = False,
+) -> Opened:
+    """Read a run directory; nothing in it is changed."""
+    where = Path(directory)
+    run = RunDirectory(where)
+    described = run.description()
+    if described is None:
+        raise BadRequest(f'"{where}" holds no run (there is no run.json)')
+    try:
+        method = config.from_json(described["method"], allow_imports)
+        on = _task(where, described, env, allow_imports)
+        _ = described["seed"], described["clip_actions"]
+    except (KeyError, TypeError, AttributeError) as error:
+        raise BadRequest(f'"{where}/run.json" is not complete: {error}') from error
+    architecture = architecture_of(method, on.spaces)
+    like = jax.eval_shape(partial(iteration.init, method, architecture), jax.random.key(0))
+    state = checkpoint.restored(like, run.newest().arrays, "state")
+    return Opened(where, described, method, on, architecture, state)
+
+
+def play(
+    run: Opened, agent: Agent, episodes: int, seed: int, deterministic: bool = False
+) -> Episodes:
+    """Episodes of an agent; with the run's own seed, those of its evaluation at this checkpoint."""
+    envs = run.task.make(run.task.count or min(episodes, AT_ONCE))
+    clip = bool(run.described["clip_actions"])
+    evaluator = Evaluator(envs, run.task.spaces, seed, clip, available_cores())
+    try:
+        actor = Actor(run.architecture, agent.policy)
+        return evaluator.play(actor, run.iteration, episodes, deterministic)
+    finally:
+        evaluator.close()
+
+
+def _task(where: Path, described: dict[str, Any], env: AnyEnv | None, allow_imports: bool) -> Task:
+    try:
+        return recorded_task(described, env, None, allow_imports)
+    except BadRequest as error:
+        if env is not None or "--allow-imports" in str(error):
+            raise
+        raise BadRequest(
+            f'"{where}" was trained on "{described["env"]}": {error}; if it was a callable, give '
+            f'it: mppo.load("{where}", env=make_env)'
+        ) from error

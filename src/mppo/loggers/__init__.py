@@ -1,0 +1,26 @@
+"""Where else a run's numbers go: TensorBoard, CSV, Weights & Biases, Trackio.
+
+`metrics.jsonl` and its like are the truth; everything here is derived from their rows, while the
+run goes on or afterwards, and says the same in both cases.
+"""
+
+# pyright: strict
+from __future__ import annotations
+
+from mppo.loggers.names import Scalars
+from mppo.loggers.records import History, Logger, Loggers, Record, send, write_csv
+from mppo.loggers.tensorboard import TensorBoard
+from mppo.loggers.trackers import Trackio, WandB
+
+__all__ = [
+    "History",
+    "Logger",
+    "Loggers",
+    "Record",
+    "Scalars",
+    "TensorBoard",
+    "Trackio",
+    "WandB",
+    "send",
+    "write_csv",
+]

@@ -1,0 +1,164 @@
+"""From rows to loggers, live or afterwards, without duplicates or gaps."""
+
+# pyright: strict
+from __future__ import annotations
+
+import csv
+import io
+import os
+import time
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+from mppo.errors import BadRequest
+from mppo.loggers.names import Row, Scalars
+from mppo.storage import write_atomically
+from mppo.store import RunDirectory, plain, rows
+
+POLL = 1.0  # seconds between looks at a run that goes on
+
+
+class Logger(Protocol):
+    """Takes numbers by name, at environment steps that only ever grow."""
+
+    def start(self, described: Row, folder: Path | None, steps: int) -> int:
+        """Begin, or go on where it was left; `steps` is how far the rows reach already.
+
+        Returns the first step that it still wants to be told of.
+        """
+        ...
+
+    def log(self, steps: int, numbers: dict[str, float]) -> None:
+        """The numbers after that many steps."""
+        ...
+
+    def close(self) -> None:
+        """All was said."""
+        ...
+
+
+class Record(NamedTuple):
+    """One iteration: its row of each log."""
+
+    row: Row
+    timing: Row | None
+    evaluation: Row | None
+
+
+class History(NamedTuple):
+    """The rows of a run so far."""
+
+    metrics: list[Row]
+    timing: list[Row]
+    evaluations: list[Row]
+
+    @staticmethod
+    def of(folder: str | os.PathLike[str]) -> History:
+        """What a run directory holds now."""
+        names = ("metrics.jsonl", "timing.jsonl", "evaluations.jsonl")
+        return History(*(rows(folder, name) for name in names))
+
+    @property
+    def steps(self) -> int:
+        """How far it reaches."""
+        return int(self.metrics[-1]["steps"]) if self.metrics else 0
+
+    def records(self) -> Iterator[Record]:
+        """One after the other; what belongs to the same steps together."""
+        timing = {row["steps"]: row for row in self.timing}
+        evaluations = {row["steps"]: row for row in self.evaluations}
+        for row in self.metrics:
+            yield Record(row, timing.get(row["steps"]), evaluations.get(row["steps"]))
+
+
+class Loggers:
+    """Several loggers fed with the records of one run, each from where it was left.
+
+    A logger that fails is dropped with a warning: the run goes on, and what it missed can be sent
+    afterwards from the run directory.
+    """
+
+    def __init__(self, loggers: Sequence[Logger]):
+        self._waiting, self._scalars = list(loggers), Scalars()
+        self._wanted: list[tuple[Logger, int]] = []  # and the first step it is to be told of
+
+    def start(
+        self, described: Row, folder: Path | None, earlier: History, steps: int | None = None
+    ) -> None:
+        """Begin all; what they miss of the rows so far is told first."""
+        for logger in self._waiting:
+            upto = earlier.steps if steps is None else steps
+            self._wanted.append((logger, logger.start(described, folder, upto)))
+        self._scalars = Scalars()
+        for record in earlier.records():
+            self(record)
+
+    def __call__(self, record: Record) -> None:
+        """Tell all that want to know."""
+        if not self._wanted:
+            return
+        numbers = self._scalars(*(plain(part) for part in record))
+        steps = int(record.row["steps"])
+        for logger, first in list(self._wanted):
+            if steps >= first:
+                self._guarded(logger, lambda logger=logger: logger.log(steps, numbers))
+
+    def close(self) -> None:
+        """End all."""
+        for logger, _ in list(self._wanted):
+            self._guarded(logger, logger.close)
+        self._wanted = []
+
+    def _guarded(self, logger: Logger, call: Callable[[], Any]) -> None:
+        try:
+            call()
+        except Exception as error:
+            self._wanted = [one for one in self._wanted if one[0] is not logger]
+            warnings.warn(
+                f"{type(logger).__name__} failed and is left out from here on: "
+                f"{type(error).__name__}: {error}; the run's own files are complete, and "
+                "mppo logs sends them afterwards",
+                RuntimeWarning,
+                stacklevel=4,
+            )
+
+
+def send(folder: str | os.PathLike[str], loggers: Sequence[Logger], follow: bool = False) -> int:
+    """Feed loggers from a run directory; with `follow`, until the run ends. Returns the steps."""
+    directory = RunDirectory(folder)
+    described = directory.description()
+    if described is None:
+        raise BadRequest(f'"{folder}" holds no run (there is no run.json)')
+    to, history, told = Loggers(loggers), History.of(folder), 0
+    to.start(described, directory.path, history._replace(metrics=[]), history.steps)
+    while True:
+        finished = directory.finished  # before reading: rows written meanwhile are seen next time
+        records = list(History.of(folder).records())
+        if follow and not finished:
+            records = records[:-1]  # its timing and evaluation may not be there yet
+        for record in records:
+            if record.row["steps"] > told:
+                to(record)
+                told = int(record.row["steps"])
+        if finished or not follow:
+            to.close()
+            return told
+        time.sleep(POLL)
+
+
+def write_csv(folder: str | os.PathLike[str], file: str | os.PathLike[str]) -> int:
+    """All numbers of a run directory as a table, one line for each iteration; returns how many."""
+    if RunDirectory(folder).description() is None:
+        raise BadRequest(f'"{folder}" holds no run (there is no run.json)')
+    scalars = Scalars()
+    lines = [scalars(*record) for record in History.of(folder).records()]
+    columns = list(dict.fromkeys(name for line in lines for name in line))
+    columns.sort(key=lambda name: (name != "time/total_timesteps", name))
+    text = io.StringIO()
+    writer = csv.DictWriter(text, columns, restval="", lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(lines)
+    write_atomically(Path(file), text.getvalue().encode())
+    return len(lines)

@@ -1,0 +1,91 @@
+"""Event files for TensorBoard; the x-axis is environment steps."""
+
+# pyright: strict
+from __future__ import annotations
+
+import importlib
+import os
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from mppo.errors import BadRequest
+
+Row = dict[str, Any]
+EVENTS = "events.out.tfevents.*"
+
+
+class TensorBoard:
+    """Writes to `folder`, by default `tensorboard` in the run directory.
+
+    After an interruption a new event file continues the old ones. It begins with the last step
+    that they and the rows share, and with the mark at which TensorBoard drops what older files say
+    of that step and later ones: a curve has every step once, also after kill -9.
+    """
+
+    def __init__(self, folder: str | os.PathLike[str] | None = None):
+        self.folder = None if folder is None else Path(folder)
+        self._writer: Any = None
+        _tensorboardx()  # a missing extra is said now, not after hours
+
+    def start(self, described: Row, folder: Path | None, steps: int) -> int:
+        """Continue the event files that are there."""
+        if self.folder is None:
+            if folder is None:
+                raise BadRequest(
+                    "TensorBoard(folder) needs a folder, or a run with a directory (out=...)"
+                )
+            self.folder = folder / "tensorboard"
+        written = last_step(self.folder)
+        first = min(written, steps) if written is not None else 0
+        purge = None if written is None else first
+        # names hold the time in seconds: two files of one second would be one without the number
+        number = f".{len(list(self.folder.glob(EVENTS))):05d}"
+        self._writer = _tensorboardx().SummaryWriter(
+            str(self.folder), purge_step=purge, filename_suffix=number
+        )
+        return first
+
+    def log(self, steps: int, numbers: dict[str, float]) -> None:
+        """One event for each number."""
+        for name, value in numbers.items():
+            self._writer.add_scalar(name, value, steps)
+        self._writer.flush()  # so that a curve can be watched, and little is said twice
+
+    def close(self) -> None:
+        """Close the file."""
+        self._writer.close()
+
+
+def last_step(folder: Path) -> int | None:
+    """The highest step in the event files of a folder; None where there are no events."""
+    steps = [step for file in folder.glob(EVENTS) for step in _steps(file)]
+    return max(steps, default=None)
+
+
+def _steps(file: Path) -> Iterator[int]:
+    """Steps of all whole events with a number; a torn end is left out.
+
+    The format: length (8 bytes), its checksum (4), the event, its checksum (4).
+    """
+    event_of: Any = importlib.import_module("tensorboardX.proto.event_pb2").Event.FromString
+    content, at = file.read_bytes(), 0
+    while at + 12 <= len(content):
+        (length,) = struct.unpack_from("<Q", content, at)
+        end = at + 12 + length
+        if end + 4 > len(content):
+            return
+        event: Any = event_of(content[at + 12 : end])
+        if event.HasField("summary"):
+            yield int(event.step)
+        at = end + 4
+
+
+def _tensorboardx() -> Any:
+    try:
+        return importlib.import_module("tensorboardX")
+    except ImportError as error:
+        raise BadRequest(
+            'TensorBoard events need tensorboardX: pip install "mppo[tensorboard]"'
+        ) from error

@@ -1,0 +1,101 @@
+"""Weights & Biases and Trackio: both are begun, told numbers and ended in the same way."""
+
+# pyright: strict
+from __future__ import annotations
+
+import importlib
+import json
+from pathlib import Path
+from typing import Any
+
+from mppo.errors import BadRequest
+from mppo.storage import write_atomically
+
+Row = dict[str, Any]
+
+
+class _Tracker:
+    """`init`, `log` and `finish` of a module; how far it was told is kept in the run directory.
+
+    Steps told before are not told again after a resume: they would be the same numbers.
+    """
+
+    module_name = ""
+    extra = "track"
+
+    def __init__(self, project: str, name: str | None = None, **init: Any):
+        self.project, self.name, self.init = project, name, init
+        self._module = self._imported()
+        self._mark: Path | None = None
+
+    def start(self, described: Row, folder: Path | None, steps: int) -> int:
+        """Begin the tracked run, or take it up again."""
+        name = self.name or "{method_name}-{env}-seed-{seed}".format(**described).replace("/", "-")
+        self._mark = None if folder is None else folder / f"{self.module_name}.json"
+        known = self._known()
+        same = bool(known) and known.get("project") == self.project and known.get("name") == name
+        told = int(known["steps"]) if same else -1
+        self._state: Row = {"project": self.project, "name": name, "steps": told}
+        self._begin(name, described, folder, known if same else {})
+        return told + 1
+
+    def _begin(self, name: str, described: Row, folder: Path | None, known: Row) -> None:
+        raise NotImplementedError
+
+    def _known(self) -> Row:
+        if self._mark is None or not self._mark.exists():
+            return {}
+        try:
+            return dict(json.loads(self._mark.read_text()))
+        except (ValueError, TypeError):
+            return {}
+
+    def log(self, steps: int, numbers: dict[str, float]) -> None:
+        """One call for all numbers of an iteration."""
+        self._module.log(numbers, step=steps)
+        self._state["steps"] = steps
+        if self._mark is not None:
+            write_atomically(self._mark, json.dumps(self._state).encode())
+
+    def close(self) -> None:
+        """End the tracked run."""
+        self._module.finish()
+
+    def _imported(self) -> Any:
+        try:
+            return importlib.import_module(self.module_name)
+        except ImportError as error:
+            raise BadRequest(
+                f'{type(self).__name__} needs {self.module_name}: pip install "mppo[{self.extra}]"'
+            ) from error
+
+
+class WandB(_Tracker):
+    """Weights & Biases; `init` takes whatever `wandb.init` does (mode="offline", tags, ...)."""
+
+    module_name = "wandb"
+
+    def _begin(self, name: str, described: Row, folder: Path | None, known: Row) -> None:
+        run = self._module.init(
+            **{
+                "project": self.project,
+                "name": name,
+                "config": described,
+                "id": known.get("id"),
+                "resume": "allow",
+                "dir": None if folder is None else str(folder),
+                **self.init,
+            }
+        )
+        self._state["id"] = run.id
+
+
+class Trackio(_Tracker):
+    """Trackio, local and without an account; `init` takes whatever `trackio.init` does."""
+
+    module_name = "trackio"
+
+    def _begin(self, name: str, described: Row, folder: Path | None, known: Row) -> None:
+        how = "must" if known else "never"
+        given = {"project": self.project, "name": name, "config": described, "resume": how}
+        self._module.init(**{**given, **self.init})

@@ -1,0 +1,328 @@
+"""`MPPO`: a run as one object, with the names that Stable-Baselines3 has made usual."""
+
+# pyright: strict
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mppo import checkpoint, config, saved
+from mppo.actor import Actor
+from mppo.agent import Agent
+from mppo.callbacks import Callbacks, PrintRows, ProgressBar, as_callback
+from mppo.errors import BadRequest
+from mppo.evaluate import Evaluator
+from mppo.evaluation import Evaluation
+from mppo.interrupts import Interrupts
+from mppo.loggers import Logger, TensorBoard
+from mppo.methods import Method
+from mppo.policies import Policy
+from mppo.run import Row, Run
+from mppo.store import RunDirectory
+from mppo.tasks import AnyEnv, recorded_task, task
+from mppo.train import Callback, Training, begin_or_extend, describe
+
+Path_ = str | os.PathLike[str]
+EVALUATED_AT_ONCE = 10  # environments side by side
+ELSEWHERE = {  # names of Stable-Baselines3's, and what does the same here
+    "policy": "network={...}",
+    "policy_kwargs": "network={...} and critic={'network': ...}",
+    "learning_rate": "optimiser__learning_rate (PPO) and critic__learning_rate",
+    "n_steps": "batch_size (steps of all environments together)",
+    "n_epochs": "optimiser__epochs",
+    "clip_range": "optimiser__clip",
+    "ent_coef": "optimiser__entropy_coefficient",
+    "target_kl": "optimiser__max_kl",
+    "cg_max_steps": "optimiser__cg_iterations",
+    "cg_damping": "optimiser__damping",
+    "line_search_shrinking_factor": "optimiser__shrink",
+    "line_search_max_iter": "optimiser__backtracks",
+    "n_critic_updates": "critic__epochs",
+    "n_policies": "paths",
+    "pick_alpha": "picking__alpha",
+    "device": "nothing: networks this small are fastest on the CPU",
+}
+
+
+class MPPO:
+    """A method on an environment: `learn`, `predict`, `evaluate`, `save`, `load`.
+
+    `env` is a Gymnasium id, a callable, or an environment. Further keywords are fields of the
+    method: `paths=4, picking={"alpha": 0.5}, critic__epochs=3, network__hidden=(32, 32)`.
+    """
+
+    def __init__(
+        self,
+        env: AnyEnv,
+        method: str | Method = "mp-trpo",
+        *,
+        seed: int = 0,
+        env_kwargs: dict[str, Any] | None = None,
+        wrappers: Sequence[Callable[[Any], Any]] = (),
+        out: Path_ | None = None,
+        eval_every: int = 10_000,
+        eval_episodes: int = 10,
+        eval_deterministic_episodes: int | None = None,
+        checkpoint_every: int = 0,
+        workers: int = 0,
+        tensorboard_log: Path_ | None = None,
+        loggers: Sequence[Logger] = (),
+        verbose: int = 0,
+        **overrides: Any,
+    ):
+        _say_what_is_elsewhere(env, overrides)
+        chosen = config.method_named(method) if isinstance(method, str) else method
+        chosen = config.overridden(chosen, overrides)
+        beside = eval_deterministic_episodes
+        evaluation = Evaluation(
+            eval_every, eval_episodes, eval_episodes if beside is None else beside
+        )
+        on = task(env, wrappers=wrappers, **(env_kwargs or {}))
+        run = Run(chosen, on, chosen.batch_size, seed, evaluation, workers)
+        name = method if isinstance(method, str) else config.name_of(chosen)
+        self._set_up(run, name, out, checkpoint_every, verbose)
+        self._loggers = list(loggers)
+        if tensorboard_log is not None:
+            self._loggers.append(TensorBoard(_log_folder(tensorboard_log, out, name)))
+
+    def _set_up(
+        self, run: Run, name: str, out: Path_ | None, checkpoint_every: int, verbose: int
+    ) -> None:
+        self.run, self.method_name = run, name
+        self.out = None if out is None else Path(out)
+        self.verbose = verbose
+        self._checkpoint_every = checkpoint_every
+        self._loggers: list[Logger] = []
+        self._begun = False
+        self._position = 0  # steps that were asked for so far, in whole batches
+        self._rows: tuple[list[Row], list[Row], list[Row]] = ([], [], [])
+        self._agent: Agent | None = None
+
+    @property
+    def method(self) -> Method:
+        """The method, a value that can be compared and printed."""
+        return self.run.method
+
+    @property
+    def seed(self) -> int:
+        """The seed of everything random."""
+        return self.run.seed
+
+    @property
+    def num_timesteps(self) -> int:
+        """Environment steps learnt from so far."""
+        return self.run.iteration * self.run.method.batch_size
+
+    @property
+    def observation_space(self) -> Any:
+        """What `predict` takes."""
+        return self.run.task.spaces.observation
+
+    @property
+    def action_space(self) -> Any:
+        """What `predict` answers in."""
+        return self.run.task.spaces.action
+
+    @property
+    def metrics(self) -> list[Row]:
+        """One row for each iteration (the rows of metrics.jsonl)."""
+        return self._rows[0]
+
+    @property
+    def evaluations(self) -> list[Row]:
+        """One row for each evaluation while learning (the rows of evaluations.jsonl)."""
+        return self._rows[1]
+
+    @property
+    def policy(self) -> Policy:
+        """The policy that the picking rule reports now."""
+        return self.agent.policy
+
+    @property
+    def agent(self) -> Agent:
+        """That policy, ready to act; it does not change when learning goes on."""
+        if self._agent is None:
+            self._agent = self.run.agent()
+        return self._agent
+
+    def learn(
+        self,
+        total_timesteps: int,
+        callback: Callback | None = None,
+        log_interval: int = 1,
+        progress_bar: bool = False,
+        reset_num_timesteps: bool = True,
+    ) -> MPPO:
+        """Learn from that many further steps, in whole batches (at least so many); returns self.
+
+        A second call goes on where the first one ended, with the same bits as one longer call.
+        `reset_num_timesteps` is accepted and changes nothing: weights and counters always go on,
+        because random streams hang on the counter. With `out`, the run is written there, and the
+        same calls in a new process take it up where it was left.
+        """
+        if total_timesteps < 1:
+            raise BadRequest(f"total_timesteps is {total_timesteps}; it must be at least 1")
+        shown = [PrintRows(log_interval)] if self.verbose else []
+        shown += [ProgressBar()] if progress_bar else []
+        told = Callbacks([*shown, as_callback(callback)])
+        run, batch = self.run, self.run.method.batch_size
+        run.extend(self._position + int(total_timesteps))
+        self._agent = None
+        with Interrupts(exits=False) as interrupts:
+            self._train(told, interrupts)
+        self._position, self._begun = min(run.iteration, run.iterations) * batch, True
+        if interrupts.received is not None:
+            self._position = self.num_timesteps
+            if interrupts.received == signal.SIGINT:
+                raise KeyboardInterrupt
+            raise SystemExit(interrupts.exit_code)
+        return self
+
+    def _train(self, callback: Callbacks, interrupts: Interrupts) -> None:
+        every, name = self._checkpoint_every, self.method_name
+        if self.out is None:
+            training = Training(self.run, None, every, name, self._loggers, self._rows)
+            self._carry_out(training, callback, interrupts)
+            return
+        directory = RunDirectory(self.out)
+        try:
+            training = begin_or_extend(self.run, directory, name, every, self._loggers, self._begun)
+            self._carry_out(training, callback, interrupts)
+        finally:
+            directory.close()
+
+    def _carry_out(self, training: Training, callback: Callbacks, interrupts: Interrupts) -> None:
+        try:
+            training.to_the_end(callback, interrupts)
+        finally:
+            self._rows = training.metrics, training.evaluations, training.timing
+
+    def predict(
+        self,
+        observation: Any,
+        state: Any = None,
+        episode_start: Any = None,
+        deterministic: bool = False,
+    ) -> tuple[Any, Any]:
+        """The action for one observation, or actions for a stack of them, and `state` unchanged."""
+        return self.agent.predict(observation, state, episode_start, deterministic)
+
+    def evaluate(
+        self, episodes: int = 10, seed: int | None = None, deterministic: bool = False
+    ) -> tuple[float, float]:
+        """Mean and standard deviation of the returns of some episodes, on fresh environments.
+
+        Without a seed, these are the episodes of the run's own evaluation at this point.
+        """
+        if episodes < 1:
+            raise BadRequest(f"episodes is {episodes}; it must be at least 1")
+        run = self.run
+        envs = run.task.make(run.task.count or episodes)
+        chosen = run.seed if seed is None else seed
+        evaluator = Evaluator(envs, run.task.spaces, chosen, run.clip, run.workers)
+        actor = Actor(run.architecture, self.agent.policy)
+        try:
+            number = run.iteration if seed is None else 0
+            returns = evaluator(actor, number, episodes, deterministic)
+        finally:
+            evaluator.close()
+        return float(returns.mean()), float(returns.std())
+
+    def save(self, path: Path_) -> Path:
+        """Write all of it to one safetensors file (suffix added if missing); returns where."""
+        arrays, data = self.run.snapshot()
+        return saved.save(path, describe(self.run, self.method_name), arrays, data)
+
+    @classmethod
+    def load(
+        cls,
+        path: Path_,
+        env: AnyEnv | None = None,
+        *,
+        wrappers: Sequence[Callable[[Any], Any]] | None = None,
+        out: Path_ | None = None,
+        workers: int = 0,
+        verbose: int = 0,
+        allow_imports: bool = False,
+    ) -> MPPO:
+        """A saved model, or the newest checkpoint of a run directory; learning may go on.
+
+        `env` is needed where the model was trained on a callable or an instance. Code of other
+        packages that the file names is imported only with `allow_imports`. A run directory is
+        only read; to go on in one, pass it as `out` to the constructor instead.
+        """
+        found = saved.read(path)
+        about = found.described
+        try:
+            method: Method = config.from_json(about["method"], allow_imports)
+            evaluation = Evaluation(**{k: v for k, v in about["evaluation"].items() if k != "kind"})
+            on = recorded_task(about, env, wrappers, allow_imports)
+            name, seed, raw = about["method_name"], about["seed"], not about["clip_actions"]
+        except (KeyError, TypeError, AttributeError) as error:
+            raise BadRequest(f'"{path}" is not complete: {error}') from error
+        done = found.data.get("iteration")
+        steps = method.batch_size * max(1, done if isinstance(done, int) else 1)
+        run = Run(method, on, steps, seed, evaluation, workers)
+        run.clip = not raw  # as it was trained, also where `env` is not the id it was trained on
+        run.restore(found.checkpoint)
+        model = cls.__new__(cls)
+        model._set_up(run, name, out, 0, verbose)
+        model._rows = found.metrics, found.evaluations, []
+        model._position = model.num_timesteps
+        return model
+
+    def get_env(self) -> Any:
+        """The vector environment that samples come from."""
+        return self.run.collector.envs
+
+    def set_env(self, env: AnyEnv, wrappers: Sequence[Callable[[Any], Any]] = ()) -> None:
+        """Go on in another environment of the same spaces."""
+        self.run.move_to(task(env, wrappers=wrappers))
+
+    def get_parameters(self) -> dict[str, np.ndarray]:
+        """All arrays that learning changes, by name; those of paths have a leading axis K."""
+        return checkpoint.named_arrays(self.run.state, "state")
+
+    def set_parameters(self, parameters: dict[str, np.ndarray]) -> None:
+        """Put back what `get_parameters` gave; every name, shape and type must fit."""
+        iteration = self.run.iteration
+        self.run.state = checkpoint.restored(self.run.state, parameters, "state")
+        if int(self.run.state.iteration) != iteration:
+            self.run.iteration = int(self.run.state.iteration)
+            self._position = self.num_timesteps
+        self._agent = None
+
+    def close(self) -> None:
+        """Release environments and threads; those given as instances stay open."""
+        self.run.close()
+
+    def __repr__(self) -> str:
+        where = f"{self.run.task.name!r}, {self.method_name!r}, seed={self.seed}"
+        return f"MPPO({where}) after {self.num_timesteps:,} steps"
+
+
+def _say_what_is_elsewhere(env: object, overrides: dict[str, Any]) -> None:
+    """Names that a user of Stable-Baselines3 may try get the way out by name."""
+    if isinstance(env, str) and env.endswith("Policy"):
+        raise BadRequest(
+            f'"{env}" is no environment; give the environment first: MPPO("Hopper-v5", '
+            'method="mp-trpo"); the network is network={"hidden": (64, 64)}'
+        )
+    for name in overrides:
+        if name in ELSEWHERE:
+            raise BadRequest(f'MPPO takes no "{name}"; here it is {ELSEWHERE[name]}')
+
+
+def _log_folder(wanted: Path_, out: Path_ | None, name: str) -> Path:
+    """One folder for each run: named as the run directory, or the method with the next number."""
+    if out is not None:
+        return Path(wanted) / Path(out).name
+    n = 1
+    while (Path(wanted) / f"{name}_{n}").exists():
+        n += 1
+    return Path(wanted) / f"{name}_{n}"

@@ -1,0 +1,233 @@
+"""Every table and figure of the paper by name, with the runs it needs.
+
+A run that several of them need is one run: its name is a hash of what it computes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+from mppo.errors import BadRequest, did_you_mean
+from mppo.experiments.grid import distinct
+from mppo.experiments.spec import RunSpec, spec
+from mppo.methods import METHODS
+from mppo.ppo import Ppo
+
+SEEDS = (0, 1, 2, 3, 4, 5)
+"""Section 5.1: "6 different random seeds (0-5)"."""
+PATHS = (2, 4, 8, 16)
+"""K of Figure 5: the values of the memory tables, which are of the same experiments."""
+ALPHAS = (0.0, 0.1, 0.3, 0.5, 1.0)
+"""Alpha of Figure 6. The text names 0 and 0.1 alone; the others are ours, 1 being the far end."""
+
+TRPO_METHODS = (
+    "mp-trpo",
+    "mp-trpo-replace-worst",
+    "div-trpo",
+    "curiosity-trpo",
+    "multi-trpo-independent",
+    "multi-trpo",
+    "trpo",
+)
+PPO_METHODS = ("mp-ppo", "multi-ppo-independent", "multi-ppo", "ppo")
+MAZE = "mppo/Maze-v0"
+PENDULUM = "mppo/SparseDoublePendulum-v0"
+COMPARED_TASKS = (
+    "Ant-v5",
+    "Hopper-v5",
+    "Swimmer-v5",
+    "mppo/SparseCartPoleSwingup-v0",
+    PENDULUM,
+    "mppo/SparseHalfCheetah-v0",
+    "mppo/SparseHopper-v0",
+    "mppo/SparseWalker2d-v0",
+)
+TASKS = (MAZE, *COMPARED_TASKS)
+"""All tasks, in the order of the paper; `mppo.envs.TASKS` describes them."""
+
+
+def default_steps(env: str, method: str) -> int:
+    """The budget of a run: the paper states that of the Maze, the others are our reading of it.
+
+    >>> default_steps("Ant-v5", "mp-trpo"), default_steps("Ant-v5", "ppo")
+    (5000000, 2000000)
+    """
+    from mppo.envs import tasks  # imports gymnasium: not for help
+
+    task = next(task for task in tasks.TASKS if task.id == env)
+    return task.ppo_steps if isinstance(METHODS[method].optimiser, Ppo) else task.trpo_steps
+
+
+class Variant(NamedTuple):
+    """A method of a figure, with what is changed about it."""
+
+    method: str
+    overrides: tuple[tuple[str, Any], ...] = ()
+
+
+@dataclass(frozen=True)
+class Artefact:
+    """One table or figure: what it shows, and which runs it is made of."""
+
+    id: str
+    title: str
+    tasks: tuple[str, ...] = ()
+    variants: tuple[Variant, ...] = ()
+    seeds: tuple[int, ...] = SEEDS
+    measured: Literal["runs", "memory"] = "runs"
+    """Whether it needs training runs, or `mppo bench --only memory`."""
+
+    @property
+    def kind(self) -> str:
+        """Table or figure."""
+        return self.id.partition("-")[0]
+
+    def runs(
+        self,
+        tasks: Sequence[str] | None = None,
+        methods: Sequence[str] | None = None,
+        seeds: Sequence[int] | None = None,
+        steps: int | None = None,
+    ) -> list[RunSpec]:
+        """The runs it needs, or those of some tasks, methods and seeds; seed by seed.
+
+        In this order an interrupted grid has all methods of its first seeds.
+        """
+        return [
+            spec(method, env, seed, steps or default_steps(env, method), dict(overrides))
+            for seed in (self.seeds if seeds is None else seeds)
+            for env in self.tasks
+            if tasks is None or env in tasks
+            for method, overrides in self.variants
+            if methods is None or method in methods
+        ]
+
+
+def _named(*methods: str) -> tuple[Variant, ...]:
+    return tuple(Variant(method) for method in methods)
+
+
+_VARYING_K = tuple(
+    Variant(method, (("paths", k),)) for method in ("mp-trpo", "mp-ppo") for k in PATHS
+)
+_VARYING_ALPHA = tuple(Variant("mp-trpo", (("picking.alpha", alpha),)) for alpha in ALPHAS)
+_MOTIVATION = _named("trpo", "multi-trpo", "mp-trpo")
+
+ARTEFACTS = {
+    artefact.id: artefact
+    for artefact in (
+        Artefact("figure-2", "Maze: return and entropy", (MAZE,), _MOTIVATION),
+        Artefact("figure-3", "Maze: where each method went", (MAZE,), _MOTIVATION),
+        Artefact(
+            "figure-4",
+            "Maze: the course of picking, one seed",
+            (MAZE,),
+            _named("mp-trpo"),
+            (0,),
+        ),
+        Artefact(
+            "figure-5",
+            "Varying K, beside TRPO and PPO",
+            (PENDULUM,),
+            (*_VARYING_K, *_named("trpo", "ppo")),
+        ),
+        Artefact("figure-6", "Varying alpha", (PENDULUM,), _VARYING_ALPHA),
+        Artefact(
+            "figure-7",
+            "MP-TRPO, six baselines: curves",
+            COMPARED_TASKS,
+            _named(*TRPO_METHODS),
+        ),
+        Artefact(
+            "table-1",
+            "MP-TRPO, six baselines: at the end",
+            COMPARED_TASKS,
+            _named(*TRPO_METHODS),
+        ),
+        Artefact(
+            "figure-8",
+            "MP-PPO, three baselines: curves",
+            COMPARED_TASKS,
+            _named(*PPO_METHODS),
+        ),
+        Artefact(
+            "table-2",
+            "MP-PPO, three baselines: at the end",
+            COMPARED_TASKS,
+            _named(*PPO_METHODS),
+        ),
+        Artefact("figure-9", "Maze: picked paths of six seeds", (MAZE,), _named("mp-trpo")),
+        Artefact("table-memory-trpo", "Memory of TRPO and MP-TRPO by K", measured="memory"),
+        Artefact("table-memory-ppo", "Memory of PPO and MP-PPO by K", measured="memory"),
+    )
+}
+
+
+def artefact_named(name: str, among: Iterable[str] = ARTEFACTS) -> Artefact:
+    """The table or figure of that name."""
+    known = list(among)
+    if name in known:
+        return ARTEFACTS[name]
+    if name in ARTEFACTS:
+        kind = ARTEFACTS[name].kind
+        raise BadRequest(f'"{name}" is a {kind}: mppo paper {kind} {name} ...')
+    hint = did_you_mean(name, known) or f"; there are {', '.join(known)}"
+    raise BadRequest(f'unknown table or figure "{name}"{hint}')
+
+
+def task_named(name: str) -> str:
+    """The id of a task, also by its name in the paper.
+
+    >>> task_named("Ant"), task_named("sparsehopper"), task_named("Maze-v0")
+    ('Ant-v5', 'mppo/SparseHopper-v0', 'mppo/Maze-v0')
+    """
+    ids: dict[str, str] = {}
+    for env in TASKS:
+        bare = env.removeprefix("mppo/")
+        ids |= {env.lower(): env, bare.lower(): env, bare.rpartition("-")[0].lower(): env}
+    if name.lower() in ids:
+        return ids[name.lower()]
+    short = [env.removeprefix("mppo/").rpartition("-")[0] for env in TASKS]
+    hint = did_you_mean(name, [*short, *TASKS]) or f"; the tasks are {', '.join(short)}"
+    raise BadRequest(f'unknown task "{name}"{hint} (any other environment: mppo sweep)')
+
+
+def chosen(
+    artefacts: Sequence[Artefact],
+    tasks: Sequence[str] | None = None,
+    methods: Sequence[str] | None = None,
+    seeds: Sequence[int] | None = None,
+    steps: int | None = None,
+) -> dict[str, list[RunSpec]]:
+    """The runs that each of several artefacts needs, of the tasks and methods asked for.
+
+    A task or method that none of them has is refused: it would silently give nothing.
+    """
+    there_tasks = distinct_in_order(env for artefact in artefacts for env in artefact.tasks)
+    there_methods = distinct_in_order(v.method for a in artefacts for v in a.variants)
+    names = ", ".join(artefact.id for artefact in artefacts)
+    envs = None if tasks is None else [task_named(task) for task in tasks]
+    for method in methods or ():
+        if method not in METHODS:
+            hint = did_you_mean(method, METHODS) or f"; known are {', '.join(METHODS)}"
+            raise BadRequest(f'unknown method "{method}"{hint}')
+    for what, wanted, there in (("task", envs, there_tasks), ("method", methods, there_methods)):
+        missing = [name for name in wanted or () if name not in there]
+        if missing:
+            raise BadRequest(
+                f'{names} has no runs of the {what} "{missing[0]}"; of {", ".join(there) or "none"}'
+            )
+    return {a.id: a.runs(envs, methods, seeds, steps) for a in artefacts}
+
+
+def distinct_in_order(items: Iterable[str]) -> list[str]:
+    """Each once, in the order of their first appearance."""
+    return list(dict.fromkeys(items))
+
+
+def runs_of(wanted: dict[str, list[RunSpec]]) -> list[RunSpec]:
+    """All runs of several artefacts, each once; lower seeds first."""
+    runs: list[RunSpec] = distinct(run for specs in wanted.values() for run in specs)
+    return sorted(runs, key=lambda run: run.seed)

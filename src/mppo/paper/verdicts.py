@@ -1,0 +1,105 @@
+"""Computed verdicts: reproduced, not resolved at n seeds, contradicted (decision 0030)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from mppo.paper.printed import Value
+from mppo.statistics.aggregates import probability_of_improvement
+from mppo.statistics.comparisons import Summary, effect_size, least_p, seeds_needed, welch
+from mppo.statistics.intervals import Interval, t_interval
+
+Word = Literal["reproduced", "not resolved", "contradicted", "missing"]
+
+SHARP = 0.2
+"""Of the task's scale: the widest half interval that still says something of a value."""
+NEAR = 0.05
+"""Of the task's scale: a difference that does not matter."""
+LEVEL = 0.95
+
+
+class Verdict(NamedTuple):
+    """A word, and why."""
+
+    word: Word
+    seeds: int
+    reason: str = ""
+
+    def __str__(self) -> str:
+        word = f"not resolved at {self.seeds} seeds" if self.word == "not resolved" else self.word
+        word = word.replace(" 1 seeds", " 1 seed")
+        return f"{word}: {self.reason}" if self.reason else word
+
+
+def of_value(finals: Any, printed: Value, scale: float, steps: tuple[int, int]) -> Verdict:
+    """Whether our mean is the paper's.
+
+    `scale` is the best printed value of the task; `steps` are those of our runs and those of the
+    task's budget: shorter runs decide nothing.
+
+    >>> value = Value(1.00, 0.00)
+    >>> str(of_value([1.0, 1.0, 0.99, 1.0], value, 1.0, (10, 10)))
+    'reproduced'
+    >>> str(of_value([0.0, 0.1, 0.0, 0.0], value, 1.0, (10, 10)))
+    'contradicted: by -0.97 [-1.05, -0.90]'
+    >>> str(of_value([0.0, 1.0, 1.0, 1.0], value, 1.0, (10, 10)))
+    'not resolved at 4 seeds: the interval is too wide (±0.80)'
+    """
+    finals = np.asarray(finals, float)
+    n = len(finals)
+    if n == 0:
+        return Verdict("missing", 0)
+    if n == 1:
+        return Verdict("not resolved", 1, "one seed has no interval")
+    if steps[0] < steps[1]:
+        return Verdict("not resolved", n, f"{steps[0]:,} of {steps[1]:,} steps")
+    ours = t_interval(finals, LEVEL)
+    sharp = ours.half_width <= SHARP * scale
+    near = abs(ours.estimate - printed.mean) <= NEAR * scale
+    if sharp and (near or ours.contains(printed.mean, printed.rounding)):
+        return Verdict("reproduced", n)
+    difference = welch(Summary.of(finals), printed.summary, LEVEL).difference
+    if not near and not ours.contains(printed.mean) and not difference.contains(0.0):
+        low, high = (end if abs(end) >= 0.005 else 0.0 for end in difference[1:])
+        return Verdict(
+            "contradicted", n, f"by {difference.estimate:+.2f} [{low:+.2f}, {high:+.2f}]"
+        )
+    if not sharp:
+        return Verdict("not resolved", n, f"the interval is too wide (±{ours.half_width:.2f})")
+    return Verdict("not resolved", n, "the paper's own error allows it")
+
+
+def fewest_seeds(level: float = 1 - LEVEL) -> int:
+    """Seeds on each side from which an order can be decided at all.
+
+    With fewer, even complete separation has a two-sided p above 5 %.
+
+    >>> fewest_seeds()
+    4
+    """
+    return next(n for n in range(2, 100) if least_p(n, n) < level)
+
+
+def of_order(ours: Sequence[Any], theirs: Sequence[Any]) -> tuple[Interval | None, Verdict]:
+    """Whether our runs beat theirs over these tasks, with the probability of improvement."""
+    seeds = min((len(task) for task in [*ours, *theirs]), default=0)
+    if seeds == 0:
+        return None, Verdict("missing", 0)
+    found = probability_of_improvement(ours, theirs, LEVEL)
+    if seeds < fewest_seeds():
+        return found, Verdict("not resolved", seeds, f"needs {fewest_seeds()} seeds")
+    if found.low > 0.5:
+        return found, Verdict("reproduced", seeds)
+    if found.high < 0.5:
+        return found, Verdict("contradicted", seeds)
+    return found, Verdict("not resolved", seeds)
+
+
+def seeds_for(better: Value, worse: Value) -> int | None:
+    """Seeds on each side that see the paper's own difference with 80 % power."""
+    effect = effect_size(better.summary, worse.summary)
+    return None if math.isnan(effect) else seeds_needed(effect)

@@ -1,0 +1,54 @@
+"""Numbers in words, and which runs a page is made of."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable
+
+from mppo.paper.cells import Cell, Runs
+from mppo.statistics.intervals import Interval
+
+
+def steps_words(steps: int) -> str:
+    """A number of steps in short.
+
+    >>> steps_words(1_000_000), steps_words(2_500_000), steps_words(20_480)
+    ('1M', '2.5M', '20,480')
+    """
+    millions = steps / 1e6
+    return f"{millions:g}M" if steps >= 100_000 and round(millions, 2) == millions else f"{steps:,}"
+
+
+def interval_words(interval: Interval, digits: int = 2) -> str:
+    """An estimate with its ends.
+
+    >>> interval_words(Interval(1.0, 0.5, 1.5)), interval_words(Interval(1.0, math.nan, math.nan))
+    ('1.00 [0.50, 1.50]', '1.00 [?]')
+    """
+    if math.isnan(interval.low):
+        return f"{interval.estimate:.{digits}f} [?]"
+    numbers = [f"{round(number, digits) + 0.0:.{digits}f}" for number in interval]  # no -0.00
+    return f"{numbers[0]} [{numbers[1]}, {numbers[2]}]"
+
+
+def run_notes(runs: Runs, cells: Iterable[Cell]) -> list[str]:
+    """How many runs there are, and which of them are not in the table."""
+    cells = list(cells)
+    read = sum(len(cell.scores) for cell in cells)
+    others = sum((cell.states for cell in cells), start=Counter())
+    words = [f"{read} runs were read"]
+    words += [f"{count} {state}" for state, count in sorted(others.items())]
+    lines = [f"{len(runs.records)} run directories; " + ", ".join(words) + "."]
+    varied = {
+        f"{cell.method} on {cell.task} with " + ", ".join(f"{k} = {v}" for k, v in found.items())
+        for cell in cells
+        for found, _ in runs.varied(cell.task, cell.method)
+    }
+    lines += [f"Left out for other settings: {words}." for words in sorted(varied)]
+    lines += [
+        f"Left out: {record.directory.name}: "
+        + (record.problem or f"{record.method} on {record.env} is not of the paper") + "."
+        for record in runs.left_out
+    ]  # fmt: skip
+    return lines

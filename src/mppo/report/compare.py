@@ -1,0 +1,203 @@
+"""Which runs belong together, what to call them, and what tells them apart."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from mppo import config
+from mppo.methods import METHODS
+from mppo.report.read import RunRecord
+from mppo.report.style import DISPLAY
+from mppo.report.text import LONGEST_LABEL, visible
+
+_MOST_DIFFERENCES = 3  # named in a label
+_MISSING = "–"
+
+
+@dataclass(frozen=True, eq=False)
+class Group:
+    """The seeds of one configuration on one task."""
+
+    task: str
+    label: str  # what a reader tells it by
+    method_name: str
+    runs: tuple[RunRecord, ...]
+    flat: dict[str, str]
+
+
+def flattened(value: Any, prefix: str = "") -> dict[str, str]:
+    """A configuration as dotted names and texts; the kind of a component stands for the component.
+
+    >>> flattened({"kind": "method", "paths": 4, "picking": {"kind": "best", "ties": "first"}})
+    {'method': 'method', 'paths': '4', 'picking': 'best', 'picking.ties': 'first'}
+    """
+    found: dict[str, str] = {}
+    if not isinstance(value, dict):
+        return {prefix: as_text(value)} if prefix else found
+    for key, item in value.items():
+        if key == "kind":
+            found[prefix or "method"] = as_text(item)
+        else:
+            found |= flattened(item, f"{prefix}.{key}" if prefix else visible(key, 80))
+    return found
+
+
+def as_text(value: Any) -> str:
+    """A setting as a person would write it.
+
+    >>> as_text([64, 64]), as_text(True), as_text(0.1)
+    ('64 64', 'yes', '0.1')
+    """
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list) and not any(isinstance(item, list | dict) for item in value):
+        return " ".join(as_text(item) for item in value)
+    return visible(value if isinstance(value, str) else json.dumps(value), 200)
+
+
+def settings(run: RunRecord) -> dict[str, str]:
+    """Everything that run.json says of how it was run, but for the seed and the versions."""
+    flat = flattened(run.method)
+    flat.pop("method", None)
+    for key in ("env_kwargs", "evaluation"):
+        part = run.described.get(key)
+        rows = flattened(part, "env" if key == "env_kwargs" else "evaluation")
+        rows.pop("evaluation", None)
+        flat |= rows
+    for key in ("steps", "envs", "horizon", "clip_actions"):
+        if key in run.described:
+            flat["envs in use" if key == "envs" else key] = as_text(run.described[key])
+    return flat
+
+
+def task_of(run: RunRecord) -> str:
+    """The environment with its arguments."""
+    given = flattened(run.described.get("env_kwargs"))
+    arguments = ", ".join(f"{key} {value}" for key, value in given.items())
+    return run.word("env") + (f" ({arguments})" if arguments else "")
+
+
+def nearest(method: dict[str, Any]) -> str:
+    """The named method with the fewest settings other than these."""
+    flat = flattened(method)
+    known = {name: flattened(config.to_json(value)) for name, value in METHODS.items()}
+    distance = lambda name: sum(
+        flat.get(key) != known[name].get(key) for key in flat.keys() | known[name].keys()
+    )
+    return min(METHODS, key=distance)
+
+
+def repeated(found: Sequence[Group]) -> list[str]:
+    """What to say of seeds that a configuration counts twice."""
+    said = []
+    for group in found:
+        seeds = Counter(run.word("seed") for run in group.runs)
+        for seed, count in seeds.items():
+            if count > 1:
+                said.append(
+                    f"{group.label} on {group.task}: seed {seed} is there {count} times, and is "
+                    "counted as often; its runs are no independent samples"
+                )
+    return said
+
+
+def groups(runs: Sequence[RunRecord]) -> list[Group]:
+    """The runs by task and configuration, in the order of the tasks and of the named methods."""
+    gathered: dict[tuple[str, str], list[RunRecord]] = {}
+    for run in runs:
+        identity = json.dumps([run.word("method_name"), run.method], sort_keys=True)
+        gathered.setdefault((task_of(run), identity), []).append(run)
+    configurations = {identity: found[0] for (_, identity), found in gathered.items()}
+    labels = dict(zip(configurations, _labels(list(configurations.values())), strict=True))
+    order = {name: place for place, name in enumerate(METHODS)}
+    found = [
+        Group(
+            task,
+            labels[identity],
+            _base(members[0]),
+            tuple(sorted(members, key=lambda run: (_seed(run), run.name))),
+            flattened(members[0].method),
+        )
+        for (task, identity), members in gathered.items()
+    ]
+    return sorted(
+        found, key=lambda group: (group.task, order.get(group.method_name, 99), group.label)
+    )
+
+
+def differences(rows: Sequence[dict[str, str]]) -> list[str]:
+    """The names under which the rows do not all say the same; fields of unlike kinds are left out.
+
+    >>> differences([{"paths": "4", "gamma": "1"}, {"paths": "8", "gamma": "1"}])
+    ['paths']
+    """
+    names = dict.fromkeys(name for row in rows for name in row)
+    differing = [name for name in names if len({row.get(name, _MISSING) for row in rows}) > 1]
+    owners = lambda name: {name[:place] for place, letter in enumerate(name) if letter == "."}
+    return [name for name in differing if not owners(name) & set(differing)]
+
+
+def _labels(runs: list[RunRecord]) -> list[str]:
+    """Short names, no two alike: the method, and what sets it apart from its namesakes."""
+    bases = [_base(run) for run in runs]
+    flats = [flattened(run.method) for run in runs]
+    labels = []
+    for run, base, flat in zip(runs, bases, flats, strict=True):
+        alike = [other for other, name in zip(flats, bases, strict=True) if name == base]
+        names = differences(alike)
+        if base in METHODS:  # what a method says of itself needs no mention
+            own = differences([flat, flattened(config.to_json(METHODS[base]))])
+            custom = run.word("method_name") not in METHODS
+            names = own if custom else [name for name in names if name in own]
+        names += [name for name, kind in flat.items() if _foreign(name, kind)]
+        words = [
+            f"{_short_name(name, flat)} {_short_kind(flat.get(name, _MISSING))}"
+            for name in dict.fromkeys(names)
+        ]
+        more = len(words) - _MOST_DIFFERENCES
+        words = [*words[:_MOST_DIFFERENCES], *([f"+{more} more"] if more > 0 else [])]
+        labels.append(
+            visible(" · ".join([DISPLAY.get(base, base), ", ".join(words)]).rstrip(" ·"), 90)
+        )
+    seen = Counter(labels)
+    numbers: Counter[str] = Counter()
+    for place, label in enumerate(labels):
+        if seen[label] > 1:
+            numbers[label] += 1
+            labels[place] = f"{label} #{numbers[label]}"
+    return labels
+
+
+def _foreign(name: str, kind: str) -> bool:
+    """Whether this is a component of somebody else's."""
+    return "." not in name and ":" in kind
+
+
+def _short_name(name: str, flat: dict[str, str]) -> str:
+    """The last part of a dotted name, if no other setting ends like it."""
+    last = name.rpartition(".")[2]
+    return last if sum(key.rpartition(".")[2] == last for key in flat) == 1 else name
+
+
+def _short_kind(kind: str) -> str:
+    """The class without its module.
+
+    >>> _short_kind("own_picking_rule:Thompson"), _short_kind("0.5")
+    ('Thompson', '0.5')
+    """
+    return visible(kind.rpartition(":")[2] if ":" in kind else kind, LONGEST_LABEL)
+
+
+def _base(run: RunRecord) -> str:
+    """The method's name, or that of the named method that is nearest to it."""
+    name = run.word("method_name")
+    return nearest(run.method) if name == "custom" and run.method else visible(name, LONGEST_LABEL)
+
+
+def _seed(run: RunRecord) -> float:
+    seed = run.described.get("seed")
+    return seed if isinstance(seed, int) else float("inf")

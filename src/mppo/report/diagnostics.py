@@ -1,0 +1,218 @@
+"""The charts of a report: returns, how the updates went, and J and H of the paths."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mppo.report.charts import LARGE, WIDE, Chart, Series
+from mppo.report.compare import Group
+from mppo.report.curve import FEWEST, Line
+from mppo.report.marks import Look
+from mppo.report.read import Row, RunRecord, column, columns
+from mppo.report.tables import Looks
+from mppo.report.text import visible
+
+_MOST_OTHERS = 12
+_BOOKKEEPING = {
+    *("iteration", "steps", "picked", "slot", "episodes", "return_error", "performance", "picks"),
+    *("entropy", "theorem_bound", "theorem_slack", "value_refused", "step_refused"),
+    *("line_search_success", "cg_residual", "cg_iterations", "advantage_mean", "advantage_std"),
+    *("surrogate_gain", "gradient_norm", "gain"),
+}
+
+
+class Measure(NamedTuple):
+    """A number of each iteration that is worth a chart."""
+
+    key: str
+    title: str
+    hint: str
+    read: Callable[[RunRecord], np.ndarray]
+    from_zero: bool = False
+    may_be_log: bool = False
+
+
+def improved_entropy(run: RunRecord) -> np.ndarray:
+    """The entropy of the path that the iteration improved."""
+    rows = run.metrics
+    entropy, slot = columns(rows, "entropy", run.paths), column(rows, "slot")
+    slot = np.where(np.isfinite(slot), slot, column(rows, "picked"))
+    inside = np.isfinite(slot) & (slot >= 0) & (slot < run.paths)
+    return np.where(
+        inside, entropy[np.arange(len(rows)), np.where(inside, slot, 0).astype(int)], np.nan
+    )
+
+
+def _plain(key: str) -> Callable[[RunRecord], np.ndarray]:
+    return lambda run: column(run.metrics, key)
+
+
+MEASURES = (
+    Measure(
+        "return_mean",
+        "Return of the training batches",
+        "Mean over the episodes that ended in the batch.",
+        _plain("return_mean"),
+    ),
+    Measure(
+        "entropy",
+        "Entropy",
+        "Of the policy that the iteration improved, in nats.",
+        improved_entropy,
+    ),
+    Measure("kl", "KL divergence", "From the old to the new policy, in nats.", _plain("kl"), True),
+    Measure(
+        "line_search_steps",
+        "Steps tried by the line search",
+        "1: the first step was taken.",
+        _plain("line_search_steps"),
+        True,
+    ),
+    Measure(
+        "clip_fraction",
+        "Clipped ratios",
+        "Share of the samples beyond the clip range.",
+        _plain("clip_fraction"),
+        True,
+    ),
+    Measure(
+        "value_loss",
+        "Loss of the value network",
+        "Mean squared error after the fit.",
+        _plain("value_loss"),
+        False,
+        True,
+    ),
+    Measure(
+        "explained_variance",
+        "Explained variance",
+        "Of the value targets before the fit; 1 is perfect, below −1 is shown as −1.",
+        lambda run: np.maximum(column(run.metrics, "explained_variance"), -1),
+    ),
+    Measure("length_mean", "Episode length", "In steps.", _plain("length_mean")),
+)
+
+
+def curve(rows: Sequence[Row], values: np.ndarray) -> Line:
+    """Values against environment steps, in their order."""
+    x = column(rows, "steps")
+    keep = np.isfinite(x)
+    order = np.argsort(x[keep], kind="stable")
+    return Line(x[keep][order], values[keep][order])
+
+
+def learning_curve(groups: Sequence[Group], looks: Looks, title: str, limit: int, form=LARGE):
+    """Evaluations of all seeds; returns of the batches where nothing was evaluated."""
+    evaluated = any(
+        np.isfinite(column(run.evaluations, "mean_return")).any()
+        for group in groups
+        for run in group.runs
+    )
+    log, key = ("evaluations", "mean_return") if evaluated else ("metrics", "return_mean")
+    series = [
+        Series.of(
+            group.label,
+            looks[group.label],
+            [
+                curve(getattr(run, log), column(getattr(run, log), key))
+                for run in group.runs
+                if getattr(run, log)
+            ],
+            1 if evaluated else _width(group.runs),
+        )
+        for group in groups
+    ]
+    most = max(len(group.runs) for group in groups)
+    what = "Mean return of the evaluation episodes" if evaluated else "Return of the batches"
+    how = "; thin: each seed, thick: their mean" if most > 1 else ""
+    how += ", band: its 95 % t interval" if most >= FEWEST else ""
+    return Chart(title, series, f"{what}{how}.", form, limit=limit)
+
+
+def training(groups: Sequence[Group], looks: Looks, limit: int) -> list[Chart]:
+    """How the updates went, iteration by iteration."""
+    width = _width([run for group in groups for run in group.runs])
+    note = f" Moving mean over {width} iterations." if width > 1 else ""
+    charts = []
+    for measure in (*MEASURES, *_others(groups)):
+        series = [
+            Series.of(
+                group.label,
+                looks[group.label],
+                [curve(run.metrics, measure.read(run)) for run in group.runs if run.metrics],
+                width,
+            )
+            for group in groups
+        ]
+        charts.append(
+            Chart(
+                measure.title,
+                series,
+                measure.hint + note,
+                references=_trust_region(groups) if measure.key == "kl" else (),
+                from_zero=measure.from_zero,
+                may_be_log=measure.may_be_log,
+                limit=limit,
+            )
+        )
+    return charts
+
+
+def path_charts(run: RunRecord, limit: int) -> list[Chart]:
+    """J and H of every path after each iteration."""
+    if run.paths < 2:
+        return []
+    charts = []
+    for key, title, hint in (
+        ("performance", "J of each path", "What the picking rule knows of its return."),
+        ("entropy", "H of each path", "The entropy of its policy, in nats."),
+    ):
+        values = columns(run.metrics, key, run.paths)
+        series = [
+            replace(
+                Series.of(f"path {path}", Look.number(path), [curve(run.metrics, values[:, path])]),
+                number=path,
+            )
+            for path in range(run.paths)
+        ]
+        charts.append(Chart(title, series, hint, WIDE, limit=limit))
+    return charts
+
+
+def _width(runs: Sequence[RunRecord]) -> int:
+    """Iterations of a moving mean: a fiftieth of the run, and odd."""
+    longest = max((len(run.metrics) for run in runs), default=0)
+    return longest // 100 * 2 + 1
+
+
+def _trust_region(groups: Sequence[Group]) -> tuple[tuple[float, str], ...]:
+    """The largest KL of a step, if all of them agree on it."""
+    allowed: set[Any] = set()
+    for group in groups:
+        optimiser = group.runs[0].method.get("optimiser")
+        level = optimiser.get("max_kl") if isinstance(optimiser, dict) else None
+        if isinstance(level, int | float):
+            allowed.add(level)
+    levels = column([{"kl": level} for level in allowed], "kl")
+    return ((float(levels[0]), f"max_kl {levels[0]:g}"),) if len(levels) == 1 else ()
+
+
+def _others(groups: Sequence[Group]) -> list[Measure]:
+    """Numbers that only some component logs: a bonus, or an optimiser of one's own."""
+    known = _BOOKKEEPING | {measure.key for measure in MEASURES}
+    names = dict.fromkeys(
+        key
+        for group in groups
+        for run in group.runs
+        for row in run.metrics[-1:]
+        for key, value in row.items()
+        if key not in known and isinstance(value, int | float) and not isinstance(value, bool)
+    )
+    return [
+        Measure(key, visible(key.replace("_", " "), 60), "", _plain(key))
+        for key in sorted(names)[:_MOST_OTHERS]
+    ]

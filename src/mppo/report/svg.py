@@ -1,0 +1,171 @@
+"""Scales, ticks and paths of SVG drawings: strings from numbers, no library."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from mppo.report.curve import Line, Summary, thinned
+
+MARKERS = (  # drawn around (0, 0), about 8 units wide
+    "M-3.6 0a3.6 3.6 0 1 0 7.2 0a3.6 3.6 0 1 0-7.2 0z",
+    "M-3.3-3.3h6.6v6.6h-6.6z",
+    "M0-4.4L4.2 3.2H-4.2z",
+    "M0-4.8L4.4 0 0 4.8-4.4 0z",
+    "M0 4.4L4.2-3.2H-4.2z",
+    "M-1.4-4.2h2.8v2.8h2.8v2.8h-2.8v2.8h-2.8v-2.8h-2.8v-2.8h2.8z",
+    "M-4-2.2L-2.2-4 0-1.8 2.2-4 4-2.2 1.8 0 4 2.2 2.2 4 0 1.8-2.2 4-4 2.2-1.8 0z",
+    "M-4.2 0L-2.1-3.7H2.1L4.2 0 2.1 3.7H-2.1z",
+)
+DASHES = (None, "7 3", "2 3", "9 3 2 3")
+
+
+class Scale(NamedTuple):
+    """Values low ... high onto 0 ... length; upwards if `flipped`."""
+
+    low: float
+    high: float
+    length: float
+    flipped: bool = False
+    log: bool = False
+
+    def __call__(self, values: np.ndarray | float) -> np.ndarray:
+        """Where the values lie.
+
+        >>> Scale(0, 10, 100, flipped=True)(2.5).item(), Scale(1, 100, 100, log=True)(10.0).item()
+        (75.0, 50.0)
+        """
+        low, high, at = self.low, self.high, np.asarray(values, float)
+        if self.log:
+            low, high = math.log10(low), math.log10(high)
+            at = np.log10(np.where(at > 0, at, np.nan))
+        part = (at - low) / (high - low)
+        return self.length * ((1 - part) if self.flipped else part)
+
+    def ticks(self, about: int) -> list[float]:
+        """Round values, about that many.
+
+        >>> Scale(0, 1, 100).ticks(5)
+        [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]
+        >>> Scale(0.5, 2000, 100, log=True).ticks(5)
+        [1.0, 10.0, 100.0, 1000.0]
+        """
+        if self.log:
+            first, last = math.ceil(math.log10(self.low)), math.floor(math.log10(self.high))
+            stride = max(1, math.ceil((last - first + 1) / (about + 1)))
+            found = [10.0**power for power in range(first, last + 1, stride)]
+            if len(found) > 1:
+                return found
+        rough = (self.high - self.low) / about
+        unit = 10.0 ** math.floor(math.log10(rough))
+        step = next(m * unit for m in (1, 2, 5, 10) if m * unit >= rough * 0.999)
+        first = math.ceil(self.low / step - 1e-9)
+        last = math.floor(self.high / step + 1e-9)
+        return [float(f"{n * step:.12g}") for n in range(first, last + 1)]
+
+
+def fitted(values: np.ndarray, length: float, from_zero: bool = False) -> Scale:
+    """A vertical scale that shows all the values with a little room.
+
+    >>> fitted(np.array([0.0, 10.0]), 100)
+    Scale(low=-0.4, high=10.4, length=100, flipped=True, log=False)
+    """
+    known = values[np.isfinite(values)]
+    low, high = (float(known.min()), float(known.max())) if len(known) else (0.0, 1.0)
+    if from_zero:
+        low, high = min(low, 0.0), max(high, 0.0)
+    if high - low <= 1e-12 * max(abs(low), abs(high), 1e-300):
+        middle = abs(low) or 1.0
+        low, high = low - 0.1 * middle, high + 0.1 * middle
+    room = 0.04 * (high - low)
+    low = low if from_zero and low == 0 else low - room
+    return Scale(low, high + room, length, flipped=True)
+
+
+def fitted_log(values: np.ndarray, length: float) -> Scale | None:
+    """A logarithmic scale where the values call for one: positive, over two powers of ten."""
+    known = values[np.isfinite(values)]
+    if not len(known) or known.min() <= 0 or known.max() < 100 * known.min():
+        return None
+    low, high = float(known.min()), float(known.max())
+    room = (high / low) ** 0.04
+    return Scale(low / room, high * room, length, flipped=True, log=True)
+
+
+def n(number: float) -> str:
+    """A coordinate, to a tenth.
+
+    >>> n(12.04), n(3.25), n(-0.01)
+    ('12', '3.2', '0')
+    """
+    text = f"{number:.1f}".removesuffix(".0")
+    return "0" if text == "-0" else text
+
+
+def line_path(line: Line, x: Scale, y: Scale, limit: int) -> str:
+    """A curve as path data; it is broken where nothing is known."""
+    keep = thinned(line.y, limit)
+    return _joined(x(line.x[keep]), y(line.y[keep]))
+
+
+def band_path(summary: Summary, x: Scale, y: Scale, limit: int) -> str:
+    """The area between low and high, as one outline for each stretch without a gap."""
+    keep = thinned(summary.mean, limit)
+    at, low, high = x(summary.x[keep]), y(summary.low[keep]), y(summary.high[keep])
+    known = np.isfinite(low) & np.isfinite(high)
+    found = []
+    for part in np.split(np.arange(len(at)), np.flatnonzero(np.diff(known.astype(int))) + 1):
+        if len(part) > 1 and known[part[0]]:
+            there = [f"{n(float(at[i]))} {n(float(high[i]))}" for i in part]
+            back = [f"{n(float(at[i]))} {n(float(low[i]))}" for i in part[::-1]]
+            found.append(f"M{'L'.join(there + back)}z")
+    return "".join(found)
+
+
+def _joined(xs: np.ndarray, ys: np.ndarray) -> str:
+    words, pen_up = [], True
+    for x, y in zip(xs.tolist(), ys.tolist(), strict=True):
+        if not math.isfinite(y):
+            pen_up = True
+            continue
+        words.append(f"{'M' if pen_up else 'L'}{n(x)} {n(y)}")
+        pen_up = False
+    return "".join(words)
+
+
+def apart(places: list[float], gap: float, low: float, high: float) -> list[float]:
+    """The places moved as little as needed to lie a gap apart, within low ... high.
+
+    >>> apart([50.0, 52.0, 10.0], 10, 0, 100)
+    [46.0, 56.0, 10.0]
+    """
+    order = sorted(range(len(places)), key=lambda i: places[i])
+    clusters: list[tuple[float, list[int]]] = []  # centre, members
+    for i in order:
+        clusters.append((places[i], [i]))
+        while len(clusters) > 1:
+            (upper, first), (lower, second) = clusters[-2:]
+            if lower - upper >= gap * (len(first) + len(second)) / 2:
+                break
+            members = first + second
+            centre = sum(places[j] for j in members) / len(members)
+            clusters[-2:] = [(centre, members)]
+    moved = list(places)
+    for centre, members in clusters:
+        half = gap * (len(members) - 1) / 2
+        start = max(low, min(centre - half, high - 2 * half))
+        for place, i in enumerate(members):
+            moved[i] = start + place * gap
+    return moved
+
+
+def stretches(there: np.ndarray) -> list[tuple[int, int]]:
+    """Where neighbours are set.
+
+    >>> stretches(np.array([0, 1, 1, 0, 1], bool))
+    [(1, 3), (4, 5)]
+    """
+    edges = np.flatnonzero(np.diff(np.concatenate([[0], there.astype(int), [0]])))
+    return list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))

@@ -1,0 +1,144 @@
+"""Two groups of seeds compared: Welch's test, effect size, Holm's correction, seeds needed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mppo.statistics.intervals import Interval, normal_quantile, t_quantile
+
+
+class Summary(NamedTuple):
+    """What a test needs of a group: its mean, standard deviation and size."""
+
+    mean: float
+    deviation: float
+    n: int
+
+    @classmethod
+    def of(cls, values: Any) -> Summary:
+        """The summary of at least two values."""
+        values = np.asarray(values, float)
+        return cls(float(values.mean()), float(values.std(ddof=1)), len(values))
+
+    @property
+    def error_squared(self) -> float:
+        """Squared standard error of the mean."""
+        return self.deviation**2 / self.n
+
+
+class Comparison(NamedTuple):
+    """The difference of two means with its 95 % interval, p and effect size."""
+
+    difference: Interval
+    p: float
+    effect: float
+    """Cohen's d: the difference over the root of the mean variance."""
+
+
+def welch(ours: Summary, theirs: Summary, level: float = 0.95) -> Comparison:
+    """Welch's test of two groups with unequal variances.
+
+    Where all values of both groups are alike there is no variance to test with; p is then that of
+    the permutation test, and the interval is the point.
+
+    >>> round(welch(Summary(2.0, 1.0, 6), Summary(0.0, 1.0, 6)).p, 4)
+    0.0061
+    """
+    difference = ours.mean - theirs.mean
+    error = math.sqrt(ours.error_squared + theirs.error_squared)
+    effect = effect_size(ours, theirs)
+    if error == 0:
+        return Comparison(
+            Interval(difference, difference, difference), _separated(ours.n, theirs.n, difference),
+            effect,
+        )  # fmt: skip
+    degrees = error**4 / (
+        ours.error_squared**2 / max(ours.n - 1, 1) + theirs.error_squared**2 / max(theirs.n - 1, 1)
+    )
+    from scipy.special import stdtr
+
+    p = 2 * float(stdtr(degrees, -abs(difference) / error))
+    half = t_quantile((1 + level) / 2, degrees) * error
+    return Comparison(Interval(difference, difference - half, difference + half), p, effect)
+
+
+def effect_size(ours: Summary, theirs: Summary) -> float:
+    """Cohen's d; infinite where groups without variance differ."""
+    difference = ours.mean - theirs.mean
+    spread = math.sqrt((ours.deviation**2 + theirs.deviation**2) / 2)
+    if spread == 0:
+        return math.copysign(math.inf, difference) if difference else 0.0
+    return difference / spread
+
+
+def least_p(n: int, m: int) -> float:
+    """The smallest p a two-sided rank or permutation test can give: complete separation.
+
+    >>> least_p(3, 3), round(least_p(4, 4), 3)
+    (0.1, 0.029)
+    """
+    return 2 / math.comb(n + m, n)
+
+
+def _separated(n: int, m: int, difference: float) -> float:
+    return 1.0 if difference == 0 else least_p(n, m)
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """P values corrected for their number, step by step (Holm 1979).
+
+    >>> [round(p, 3) for p in holm([0.01, 0.04, 0.03])]
+    [0.03, 0.06, 0.06]
+    """
+    order = sorted(range(len(p_values)), key=lambda i: p_values[i])
+    corrected, largest = [0.0] * len(p_values), 0.0
+    for rank, i in enumerate(order):
+        largest = max(largest, min(1.0, (len(p_values) - rank) * p_values[i]))
+        corrected[i] = largest
+    return corrected
+
+
+def power(effect: float, n: int, level: float = 0.05) -> float:
+    """Probability that a t test with n seeds on each side sees an effect of that size.
+
+    >>> round(power(0.8, 26), 3)
+    0.807
+    """
+    from scipy.special import nctdtr
+
+    degrees, shift = 2 * n - 2, abs(effect) * math.sqrt(n / 2)
+    limit = t_quantile(1 - level / 2, degrees)
+    missed = float(nctdtr(degrees, shift, limit)) - float(nctdtr(degrees, shift, -limit))
+    return 1 - missed
+
+
+MOST_SEEDS = 10_000
+
+
+def seeds_needed(effect: float, wanted: float = 0.8, level: float = 0.05) -> int | None:
+    """Seeds on each side for that power; None if more than 10,000 (there is no effect to see).
+
+    >>> [seeds_needed(d) for d in (2.0, 1.0, 0.8, 0.5, 0.0)]
+    [6, 17, 26, 64, None]
+    """
+    if math.isnan(effect) or effect == 0:
+        return None
+    if math.isinf(effect):
+        return _fewest_for_separation(level)
+    start = ((normal_quantile(1 - level / 2) + normal_quantile(wanted)) / effect) ** 2 * 2
+    if start > MOST_SEEDS:
+        return None
+    n = max(2, math.floor(start))
+    while n > 2 and power(effect, n - 1, level) >= wanted:
+        n -= 1
+    while power(effect, n, level) < wanted:
+        n += 1
+    return n
+
+
+def _fewest_for_separation(level: float) -> int:
+    return next(n for n in range(2, 20) if least_p(n, n) < level)

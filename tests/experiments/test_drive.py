@@ -1,0 +1,183 @@
+"""The local engine with children that take a quarter of a second: killed, doubled, failing."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from mppo.errors import BadRequest
+from mppo.experiments.drive import Driver
+from mppo.experiments.grid import Grid, State
+from mppo.experiments.local import LocalWorkers
+from mppo.storage import Lock
+from tests.experiments.child import ROWS
+from tests.experiments.driver import CHILD, runs
+
+DRIVER = str(Path(__file__).parent / "driver.py")
+
+
+def drive(grid, specs, jobs=2):
+    """One call of the engine; what was told."""
+    driver, told = Driver(grid, LocalWorkers(jobs, (CHILD,))), []
+    driver.run(specs, told=lambda what, run: told.append((run.seed, what)))
+    return driver, told
+
+
+def begin(root, jobs, seeds):
+    words = [sys.executable, DRIVER, str(root), str(jobs), str(seeds)]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    return subprocess.Popen(words, stdout=subprocess.PIPE, text=True, env=environment)
+
+
+def outcome(grid, specs):
+    """The rows of every run."""
+    return [(grid.directory(run) / "rows").read_text() for run in specs]
+
+
+def expected(specs):
+    return ["".join(f"{run.seed} {row}\n" for row in range(ROWS)) for run in specs]
+
+
+def attempts(grid, run):
+    return (grid.directory(run) / "attempts").read_text().split()
+
+
+def alive(pid):
+    try:
+        os.kill(int(pid), 0)
+    except ProcessLookupError:
+        return False
+    status = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    return status != "Z"
+
+
+def wait_for(condition, seconds=20):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "waited too long"
+        time.sleep(0.02)
+
+
+def test_all_runs_are_done_once_and_not_again(tmp_path):
+    grid, specs = Grid(tmp_path), runs(3)
+    driver, told = drive(grid, specs)
+    assert not driver.failures
+    assert sorted(told) == [(seed, "finished") for seed in range(3)]
+    assert outcome(grid, specs) == expected(specs)
+    _, told = drive(grid, runs(4))  # one seed more
+    assert told == [(3, "finished")]
+    assert [len(attempts(grid, run)) for run in runs(4)] == [1] * 4
+
+
+def test_a_killed_driver_takes_its_runs_along_and_the_next_call_continues(tmp_path, monkeypatch):
+    grid, specs = Grid(tmp_path), runs(4)
+    monkeypatch.setenv("CHILD_PAUSE", "0.03")
+    first = begin(tmp_path, 2, 4)
+    wait_for(lambda: (grid.directory(specs[1]) / "rows").exists())
+    wait_for(lambda: (grid.directory(specs[0]) / "rows").exists())
+    first.send_signal(signal.SIGKILL)
+    first.communicate()
+    children = [pid for run in specs[:2] for pid in attempts(grid, run)]
+    wait_for(lambda: not any(map(alive, children)), 10)
+    assert not all(map(grid.finished, specs))
+    monkeypatch.setenv("CHILD_PAUSE", "0")
+    driver, _ = drive(grid, specs)
+    assert not driver.failures
+    assert outcome(grid, specs) == expected(specs)
+    assert [len(attempts(grid, run)) for run in specs] == [2, 2, 1, 1]
+
+
+def test_two_drivers_share_the_runs_and_both_wait_for_the_end(tmp_path):
+    grid, specs = Grid(tmp_path), runs(6)
+    both = [begin(tmp_path, 1, 6) for _ in range(2)]
+    said = [driver.communicate(timeout=60)[0].splitlines() for driver in both]
+    assert [driver.returncode for driver in both] == [0, 0]
+    assert outcome(grid, specs) == expected(specs)  # a run written twice would have double rows
+    own = [{line for line in lines if line.endswith(" finished")} for lines in said]
+    assert len(own[0] | own[1]) == 6
+    assert own[0]
+    assert own[1]
+
+
+def test_a_run_with_another_driver_is_left_to_it_and_taken_when_free(tmp_path):
+    grid, (run,) = Grid(tmp_path), runs(1)
+    grid.directory(run).mkdir(parents=True)
+    lock = Lock(grid.directory(run))
+    assert grid.state(run) is State.RUNNING
+    driver, seen = Driver(grid, LocalWorkers(1, (CHILD,))), []
+
+    def tick(driver):
+        seen.append(len(driver.elsewhere))
+        if len(seen) == 3:
+            lock.release()
+
+    driver.run([run], tick)
+    assert seen[0] == 1
+    assert grid.finished(run)
+    assert not driver.failures
+
+
+def test_failures_are_reported_kept_and_tried_again(tmp_path, monkeypatch):
+    grid, specs = Grid(tmp_path), runs(3)
+    monkeypatch.setenv("CHILD_BEHAVIOUR", json.dumps({"1": "exit 65"}))
+    driver, told = drive(grid, specs)
+    assert (1, "failed (it ended with exit 65)") in told
+    assert list(driver.failures) == [specs[1].run_id]
+    assert [grid.state(run) for run in specs] == [State.DONE, State.FAILED, State.DONE]
+    assert grid.failure(specs[1]).exit_code == 65
+    assert len(attempts(grid, specs[1])) == 1  # never tried again by itself
+    monkeypatch.delenv("CHILD_BEHAVIOUR")
+    driver, told = drive(grid, specs)
+    assert told == [(1, "finished")]
+    assert not driver.failures
+    assert grid.failure(specs[1]) is None
+
+
+def test_a_run_that_is_killed_goes_on_three_times_at_most(tmp_path, monkeypatch):
+    grid, specs = Grid(tmp_path), runs(2)
+    monkeypatch.setenv("CHILD_BEHAVIOUR", json.dumps({"0": "killed"}))
+    monkeypatch.setenv("CHILD_PAUSE", "0")
+    driver, told = drive(grid, specs)
+    assert [what for seed, what in told if seed == 0] == [
+        *["lost (killed by SIGKILL), goes on"] * 3,
+        "failed (killed by SIGKILL)",
+    ]
+    assert driver.failures[specs[0].run_id].exit_code == -9
+    assert grid.finished(specs[1])
+    assert len(attempts(grid, specs[0])) == 4
+    driver, _ = drive(grid, specs)  # 16 of 20 rows were kept: the next call comes to the end
+    assert not driver.failures
+    assert outcome(grid, specs) == expected(specs)
+
+
+def test_ctrl_c_asks_the_runs_to_end_before_the_driver_does(tmp_path, monkeypatch):
+    monkeypatch.setenv("CHILD_PAUSE", "5")
+    grid, specs = Grid(tmp_path), runs(2)
+
+    def tick(driver):
+        if all((grid.directory(run) / "attempts").exists() for run in specs):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        Driver(grid, LocalWorkers(2, (CHILD,))).run(specs, tick)
+    assert not any(alive(pid) for run in specs for pid in attempts(grid, run))
+    assert [grid.state(run) for run in specs] == [State.PENDING] * 2
+
+
+def test_a_finished_run_of_other_settings_is_not_taken_for_this_one(tmp_path):
+    grid, (run,) = Grid(tmp_path), runs(1)
+    drive(grid, [run])
+    described = run.as_json()
+    described["method"].pop("gamma")  # from before there was such a field: it is at its default
+    file = grid.directory(run) / "run.json"
+    file.write_text(json.dumps(described))
+    drive(grid, [run])
+    described["method"]["optimiser"]["max_kl"] = 0.5  # the default of another version
+    file.write_text(json.dumps(described))
+    with pytest.raises(BadRequest, match=r"method\.optimiser\.max_kl was 0\.5, now 0\.01"):
+        drive(grid, [run])

@@ -1,0 +1,139 @@
+"""A grid is its files: requests add up, states follow from what is there."""
+
+import json
+
+import pytest
+
+from mppo.errors import BadRequest, CheckpointError
+from mppo.experiments.compact import METRICS, compact
+from mppo.experiments.grid import Failure, Grid, State, opened
+from mppo.experiments.spec import spec
+from mppo.experiments.status import status
+from mppo.storage import Lock
+
+
+def runs(*seeds):
+    return [spec("mp-trpo", "mppo/Maze-v0", seed, 10_000) for seed in seeds]
+
+
+def finish(grid, run, **files):
+    directory = grid.directory(run)
+    directory.mkdir(parents=True)
+    row = dict.fromkeys((*METRICS, "gain", "kl"), 0.25)
+    (directory / "metrics.jsonl").write_text(json.dumps(row) + "\n")
+    for name, text in {"run.json": "{}", "evaluations.jsonl": "{}\n", "lock": ""}.items():
+        (directory / name).write_text(text)
+    (directory / "checkpoints").mkdir()
+    (directory / "checkpoints" / "000000001.safetensors").write_bytes(b"x" * 100_000)
+    (directory / "final.json").write_text(json.dumps({"state_sha256": run.run_id}))
+
+
+def test_requests_add_up_and_the_same_twice_is_one(tmp_path):
+    grid = Grid(tmp_path)
+    grid.remember("figure-2", runs(0, 1))
+    grid.remember("figure-2", list(reversed(runs(0, 1))))
+    grid.remember("figure-9", runs(1, 2))
+    assert len(list((tmp_path / "requests").iterdir())) == 2
+    assert [request.label for request in grid.requests()] == ["figure-2", "figure-9"]
+    assert {run.run_id for run in grid.entries()} == {run.run_id for run in runs(0, 1, 2)}
+    assert len(grid.entries()) == 3
+    assert grid.entries()[0].batch_size == 5000
+
+
+def test_states_follow_from_files(tmp_path):
+    grid, (run,) = Grid(tmp_path), runs(0)
+    directory = grid.directory(run)
+    assert grid.state(run) is State.PENDING
+    directory.mkdir(parents=True)
+    lock = Lock(directory)
+    assert grid.state(run) is State.RUNNING
+    lock.release()
+    assert grid.state(run) is State.PENDING
+    (directory / "checkpoints").mkdir()
+    (directory / "checkpoints" / "000000001.json").write_text("{}")
+    (directory / "metrics.jsonl").write_text("{}\n")
+    assert grid.state(run) is State.RESUMABLE
+    assert grid.steps_done(run) == 5000
+    grid.note_failure(run, Failure(65, "reward is nan", "mppo: reward is nan"))
+    assert grid.state(run) is State.FAILED
+    assert grid.failure(run) == Failure(65, "reward is nan", "mppo: reward is nan")
+    grid.forget_failure(run)
+    assert grid.state(run) is State.RESUMABLE
+    (directory / "final.json").write_text("{}")
+    assert grid.state(run) is State.DONE
+    assert grid.steps_done(run) == 10_000
+
+
+def test_status_counts_runs_and_requests(tmp_path):
+    grid = Grid(tmp_path)
+    grid.remember("figure-2", runs(0, 1, 2))
+    grid.remember("figure-9", runs(0))
+    finish(grid, runs(0)[0])
+    grid.note_failure(runs(1)[0], Failure(2, "no such maze"))
+    found = status(opened(tmp_path))
+    assert found["states"] == {"done": 1, "running": 0, "failed": 1, "resumable": 0, "pending": 1}
+    assert found["requests"] == [
+        {"label": "figure-2", "runs": 3, "done": 1},
+        {"label": "figure-9", "runs": 1, "done": 1},
+    ]
+    assert (found["steps"], found["steps_done"]) == (30_000, 10_000)
+    (failed,) = [run for run in found["runs"] if run["state"] == "failed"]
+    assert failed["failure"]["message"] == "no such maze"
+    assert failed["label"] == "mp-trpo on Maze-v0, seed 1"
+
+
+@pytest.mark.parametrize("name", ["../../../etc/passwd", "x", "0" * 17, "0123456789ABCDEF", ""])
+def test_a_request_cannot_lead_out_of_the_grid(tmp_path, name):
+    grid = Grid(tmp_path)
+    grid.remember("figure-2", runs(0))
+    (file,) = (tmp_path / "requests").iterdir()
+    data = json.loads(file.read_text())
+    data["runs"] = {name: next(iter(data["runs"].values()))}
+    file.write_text(json.dumps(data))
+    with pytest.raises(CheckpointError, match="no name of a run"):
+        grid.entries()
+
+
+def test_a_directory_that_is_no_grid_is_refused(tmp_path):
+    with pytest.raises(BadRequest, match="holds no grid"):
+        opened(tmp_path)
+
+
+def test_a_compact_copy_is_small_stands_the_same_and_stays_finished(tmp_path):
+    grid = Grid(tmp_path / "runs")
+    grid.remember("figure-2", runs(0, 1, 2))
+    finish(grid, runs(0)[0])
+    grid.note_failure(runs(1)[0], Failure(65, "reward is nan"))
+    (grid.root / "memory.json").write_text("{}")
+    copied = compact(grid.root, tmp_path / "copy")
+    assert copied[:3] == (1, 1, 1)
+    assert copied.size < 10_000
+    copy, done = opened(tmp_path / "copy"), runs(0)[0]
+    assert [copy.state(run) for run in runs(0, 1, 2)] == [
+        State.DONE,
+        State.FAILED,
+        State.PENDING,
+    ]
+    assert (copy.root / "memory.json").exists()
+    (row,) = [json.loads(line) for line in _lines(copy.directory(done) / "metrics.jsonl")]
+    assert set(row) == set(METRICS)
+    for name in ("run.json", "evaluations.jsonl", "final.json"):
+        original = (grid.directory(done) / name).read_bytes()
+        assert (copy.directory(done) / name).read_bytes() == original
+    assert not (copy.directory(done) / "checkpoints").exists()
+    again = compact(grid.root, tmp_path / "copy")
+    assert again == copied
+
+
+def test_a_copy_over_other_files_is_refused(tmp_path):
+    grid = Grid(tmp_path / "runs")
+    grid.remember("figure-2", runs(0))
+    (tmp_path / "thesis").mkdir()
+    (tmp_path / "thesis" / "thesis.tex").write_text("five years of work")
+    for target in (tmp_path / "thesis", grid.root):
+        with pytest.raises(BadRequest, match="choose another --out"):
+            compact(grid.root, target)
+
+
+def _lines(path):
+    return path.read_text().splitlines()

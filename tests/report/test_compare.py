@@ -1,0 +1,125 @@
+"""Groups, their names, and the command to repeat a run."""
+
+import shlex
+
+import pytest
+import tyro
+
+from mppo import config
+from mppo.cli.fields import as_options, rebuild, swap_components, take_env_arguments
+from mppo.cli.train import _own_fields
+from mppo.methods import METHODS
+from mppo.report.compare import differences, groups, repeated
+from mppo.report.read import read
+from mppo.report.repeat import command
+from tests.report.made import described, write
+
+
+def read_all(tmp_path, runs):
+    return [read(write(tmp_path / str(place), run), str(place)) for place, run in enumerate(runs)]
+
+
+def overridden(name, changes, seed=0):
+    method = config.to_json(config.overridden(METHODS[name], changes))
+    return described(name, seed, method=method)
+
+
+def test_seeds_of_one_configuration_are_one_group(tmp_path):
+    runs = [described("trpo", 2), described("mp-trpo", 0), described("trpo", 1)]
+    found = groups(read_all(tmp_path, runs))
+    assert [group.label for group in found] == ["TRPO", "MP-TRPO"]
+    assert [run.described["seed"] for run in found[0].runs] == [1, 2]
+
+
+def test_another_task_or_argument_is_another_group(tmp_path):
+    runs = [
+        described(),
+        described(env="Hopper-v5"),
+        described(env_kwargs={"layout": "one-wall"}),
+    ]
+    tasks = [group.task for group in groups(read_all(tmp_path, runs))]
+    assert tasks == ["Hopper-v5", "mppo/Maze-v0", "mppo/Maze-v0 (layout one-wall)"]
+
+
+def test_namesakes_are_told_apart_by_what_differs(tmp_path):
+    thompson = described()
+    thompson["method"]["picking"] = {"kind": "my.module:Thompson", "spread": 1.0}
+    runs = [
+        described(),
+        thompson,
+        overridden("mp-trpo", {"picking": "best"}),
+        overridden("mp-trpo", {"paths": 4, "optimiser.max_kl": 0.1}),
+    ]
+    assert [group.label for group in groups(read_all(tmp_path, runs))] == [
+        "MP-TRPO",
+        "MP-TRPO · max_kl 0.1, paths 4",
+        "MP-TRPO · picking Thompson",
+        "MP-TRPO · picking best",
+    ]
+
+
+def test_a_method_without_a_name_is_called_after_the_nearest(tmp_path):
+    run = overridden("multi-ppo", {"paths": 5}) | {"method_name": "custom"}
+    (found,) = groups(read_all(tmp_path, [run]))
+    assert found.label == "Multi-PPO · paths 5"
+
+
+def test_an_optimiser_of_one_s_own_shows_its_name_alone(tmp_path):
+    run = described()
+    run["method"]["optimiser"] = {"kind": "natural:NaturalGradient", "step": 0.1}
+    (found,) = groups(read_all(tmp_path, [run]))
+    assert found.label == "MP-TRPO · optimiser NaturalGradient"
+
+
+def test_fields_of_unlike_components_are_no_differences():
+    rows = [{"picking": "best", "picking.ties": "x"}, {"picking": "mine:A", "picking.spread": "1"}]
+    assert differences(rows) == ["picking"]
+
+
+def test_the_same_seed_twice_is_said(tmp_path):
+    found = groups(read_all(tmp_path, [described(), described()]))
+    assert repeated(found) == [
+        "MP-TRPO on mppo/Maze-v0: seed 0 is there 2 times, and is counted as often; its runs are "
+        "no independent samples"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "changes"),
+    [
+        ("mp-trpo", {}),
+        ("trpo", {"batch_size": 256, "network.hidden": (32, 16), "critic.filtered": False}),
+        ("mp-ppo", {"optimiser.learning_rate": 1e-3, "picking": "best"}),
+        ("mp-trpo", {"picking": "uniform", "estimator": "window", "gain": "centred"}),
+        ("trpo", {"exploration": "curiosity", "optimiser": "ppo", "gamma": 0.9}),
+        ("curiosity-trpo", {"exploration.size": 8, "picking.alpha": 0.25}),
+    ],
+)
+def test_the_command_repeats_the_run(tmp_path, name, changes):
+    """What the command line makes of it is the method that the run had."""
+    method = config.overridden(METHODS[name], changes)
+    evaluation = {"kind": "evaluation", "every": 500, "episodes": 3, "deterministic_episodes": 0}
+    run = described(
+        name,
+        7,
+        method=config.to_json(method),
+        env_kwargs={"layout": "one-wall"},
+        evaluation=evaluation,
+    )
+    (read_back,) = read_all(tmp_path, [run])
+    words = shlex.split(command(read_back))
+    assert words[:4] == ["mppo", "train", name, "mppo/Maze-v0"]
+    env, rest = take_env_arguments(words[2:])
+    assert env == {"layout": "one-wall"}
+    base, rest = swap_components(METHODS[name], rest)
+    options = tyro.cli(as_options(base, _own_fields()), args=rest)
+    assert rebuild(base, options) == method
+    assert (options.seed, options.steps) == (7, 20_000)
+    found = (options.eval_every, options.eval_episodes, options.eval_deterministic_episodes)
+    assert found == (500, 3, 0)
+
+
+def test_a_shell_reads_the_command_as_one(tmp_path):
+    run = described(env="x; rm -rf $HOME `id` 'q'")
+    (read_back,) = read_all(tmp_path, [run])
+    assert shlex.split(command(read_back))[3] == "x; rm -rf $HOME `id` 'q'"

@@ -1,0 +1,72 @@
+"""Means, intervals and fewer points."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from mppo.report.curve import Line, interval, summarised, t95, thinned
+from mppo.report.svg import Scale, fitted, fitted_log
+
+
+@pytest.mark.parametrize("freedom", [1, 2, 5, 30, 31, 60, 1000])
+def test_t95_is_student_s(freedom):
+    assert t95(freedom) == pytest.approx(stats.t.ppf(0.975, freedom), abs=2e-4)
+
+
+def test_interval_is_that_of_scipy():
+    values = np.array([3.0, 4.5, 1.0, 2.0, 8.0])
+    mean, half = interval(values)
+    low, high = stats.t.interval(0.95, 4, values.mean(), stats.sem(values))
+    assert (mean - half, mean + half) == pytest.approx((low, high), abs=1e-3)
+
+
+def test_summary_counts_only_curves_that_reach_a_point():
+    x = np.array([1.0, 2.0, 3.0])
+    long = [Line(x, x * k) for k in (1.0, 2.0, 3.0)]
+    short = Line(x[:2], np.array([6.0, 12.0]))
+    found = summarised([*long, short])
+    assert found.count.tolist() == [4, 4, 3]
+    assert found.mean.tolist() == [3.0, 6.0, 6.0]
+    half = 4.3027 * 3 / np.sqrt(3)  # deviation of 3, 6, 9 is 3
+    assert found.high[2] - found.mean[2] == pytest.approx(half)
+
+
+def test_summary_interpolates_between_unlike_grids_and_not_beyond():
+    found = summarised(
+        [Line(np.array([0.0, 2.0]), np.array([0.0, 2.0])), Line(np.array([1.0]), np.array([5.0]))]
+    )
+    assert found.x.tolist() == [0, 1, 2]
+    assert found.mean.tolist() == [0, 3, 2]
+    assert np.isnan(found.low).all()  # two curves are too few for an interval
+
+
+def test_thinning_keeps_ends_and_extremes_of_ten_thousand_points():
+    rng = np.random.default_rng(0)
+    y = rng.normal(size=10_000)
+    y[1234], y[8765] = 50.0, -50.0
+    keep = thinned(y, 400)
+    assert len(keep) <= 400
+    assert {0, 1234, 8765, 9999} <= set(keep.tolist())
+
+
+def test_a_gap_stays_a_gap():
+    y = np.ones(1000)
+    y[500:510] = np.nan
+    assert np.isnan(y[thinned(y, 100)]).any()
+
+
+def test_scales_of_values_that_are_all_alike_or_absent():
+    for values in (np.full(3, 7.0), np.zeros(2), np.array([np.nan]), np.zeros(0)):
+        scale = fitted(values, 100)
+        assert scale.high > scale.low
+        assert scale.ticks(4)
+    assert fitted_log(np.array([0.0, 100.0]), 100) is None
+    assert fitted_log(np.array([1.0, 50.0]), 100) is None
+
+
+@pytest.mark.parametrize("high", [1e-9, 3.0, 7e4, 1e12])
+def test_ticks_lie_inside_and_are_few(high):
+    ticks = Scale(0, high, 100).ticks(5)
+    assert 4 <= len(ticks) <= 7
+    assert ticks[0] == 0
+    assert ticks[-1] <= high * (1 + 1e-9)

@@ -1,0 +1,342 @@
+"""The object: what is learnt in parts, saved, loaded and taken up again is the same."""
+
+import json
+import signal
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.vector import SyncVectorEnv
+from gymnasium.wrappers import TimeLimit
+
+import mppo
+from mppo import saved
+from mppo.callbacks import StopOnReturn
+from mppo.config import overridden
+from mppo.errors import BadRequest, CheckpointError
+from mppo.picking import Best
+from mppo.store import RunDirectory, plain
+from tests.worlds import ENVS, SMALL, STEPS, ByAction, Ledge, ledge, small
+
+BATCH = ENVS * STEPS
+MAZE = overridden(  # as in test_resume, which compiles the same
+    mppo.METHODS["mp-trpo"],
+    {"batch_size": 200, "network.hidden": (4,), "critic.network.hidden": (4,)},
+)
+GRID = np.linspace(-1, 1, 9, dtype=np.float32)[:, None]
+
+
+def model(env=ledge, method=SMALL["mp-trpo"], **settings):
+    usual = {"seed": 3, "eval_every": 0, "workers": 1}
+    return mppo.MPPO(env, method, **(usual | settings))
+
+
+@pytest.fixture(scope="module")
+def whole():
+    """Four iterations in one call."""
+    return model().learn(4 * BATCH)
+
+
+def test_learn_returns_itself_and_counts_steps(whole):
+    assert isinstance(whole, mppo.MPPO)
+    assert whole.num_timesteps == 4 * BATCH
+    assert [row["steps"] for row in whole.metrics] == [BATCH * n for n in range(1, 5)]
+    assert repr(whole) == f"MPPO('Ledge', 'custom', seed=3) after {4 * BATCH:,} steps"
+
+
+def test_two_calls_are_one_longer_call(whole):
+    parts = model().learn(BATCH).learn(3 * BATCH, reset_num_timesteps=False)
+    assert parts.run.digest() == whole.run.digest()
+    assert plain(parts.metrics) == plain(whole.metrics)
+
+
+def test_it_is_the_same_as_train(whole):
+    agent = mppo.train(SMALL["mp-trpo"], ledge, steps=4 * BATCH, seed=3, eval_every=0, workers=1)
+    assert plain(agent.metrics) == plain(whole.metrics)
+    np.testing.assert_array_equal(
+        whole.predict(GRID, deterministic=True)[0], agent.predict(GRID, deterministic=True)[0]
+    )
+
+
+def test_steps_are_a_lower_bound_and_further_calls_add_to_what_was_done():
+    agent = model().learn(1)
+    assert agent.num_timesteps == BATCH
+    assert agent.learn(BATCH + 1).num_timesteps == 3 * BATCH
+
+
+@pytest.mark.parametrize("env", ["mppo/Maze-v0", ledge], ids=["native", "other"])
+def test_continued_episodes_go_on_in_the_next_call(env):
+    """Native environments go on bit for bit; others start anew after every call, and say so."""
+    native, method = env is not ledge, small("trpo", episodes="continue")
+    if native:
+        method = overridden(MAZE, {"episodes": "continue"})
+    batch = method.batch_size
+    whole = model(env, method).learn(3 * batch)
+    parts = model(env, method).learn(batch).learn(2 * batch)
+    assert (parts.run.digest() == whole.run.digest()) is native
+    assert parts.run.resumes_bitwise is native
+
+
+def test_saved_and_loaded_it_predicts_and_goes_on_alike(whole, tmp_path):
+    file = whole.save(tmp_path / "models" / "ledge")
+    assert file == tmp_path / "models" / "ledge.safetensors"
+    assert [entry.name for entry in file.parent.iterdir()] == ["ledge.safetensors"]
+    for path in (file, tmp_path / "models" / "ledge"):
+        loaded = mppo.MPPO.load(path, ledge)
+        assert loaded.num_timesteps == whole.num_timesteps
+        for deterministic in (True, False):
+            fresh = whole.run.agent()  # its stream of samples starts anew, as a loaded one's does
+            np.testing.assert_array_equal(
+                loaded.predict(GRID, deterministic=deterministic)[0],
+                fresh.predict(GRID, deterministic=deterministic)[0],
+            )
+    longer = model().learn(5 * BATCH)
+    assert loaded.learn(BATCH).run.digest() == longer.run.digest()
+    assert whole.save(tmp_path / "again").read_bytes() == file.read_bytes()
+
+
+def test_a_run_directory_is_written_extended_and_taken_up(whole, tmp_path):
+    out = tmp_path / "run"
+    parts = model(out=out).learn(BATCH)
+    assert json.loads((out / "final.json").read_text())["steps"] == BATCH
+    parts.learn(3 * BATCH)
+    assert parts.run.digest() == whole.run.digest()
+    described = RunDirectory(out).description()  # verifies the hash of run.json
+    assert (described["steps"], "sha256" in described) == (4 * BATCH, True)
+    final = json.loads((out / "final.json").read_text())
+    assert (final["steps"], final["state_sha256"]) == (4 * BATCH, whole.run.digest())
+
+    again = model(out=out).learn(BATCH)  # the same script once more: nothing is left to do
+    assert again.num_timesteps == 4 * BATCH
+    assert again.learn(3 * BATCH).num_timesteps == 4 * BATCH
+    assert again.learn(BATCH).num_timesteps == 5 * BATCH
+    assert [row["iteration"] for row in again.metrics] == list(range(5))
+
+    read = mppo.MPPO.load(out, ledge)
+    assert (read.num_timesteps, len(read.metrics)) == (5 * BATCH, 5)
+    np.testing.assert_array_equal(
+        read.predict(GRID, deterministic=True)[0], again.predict(GRID, deterministic=True)[0]
+    )
+
+
+def test_a_killed_session_is_taken_up_by_the_same_calls(whole, tmp_path):
+    """Checkpoint after every iteration; the third one breaks off."""
+
+    class Killed(Exception):
+        pass
+
+    def die(event, row):
+        if row["steps"] == 3 * BATCH:
+            raise Killed("as if by a power cut")
+
+    out = tmp_path / "run"
+    first = model(out=out, checkpoint_every=1)
+    first.learn(BATCH)
+    with pytest.raises(Killed):
+        first.learn(3 * BATCH, callback=die)
+    assert not (out / "final.json").exists()
+    events = [json.loads(line) for line in (out / "events.jsonl").read_text().splitlines()]
+    assert events[-1]["event"] == "callback failed"
+    assert events[-1]["message"] == "Killed: as if by a power cut"
+    second = model(out=out, checkpoint_every=1).learn(BATCH).learn(3 * BATCH)
+    assert second.run.digest() == whole.run.digest()
+    assert [row["iteration"] for row in second.metrics] == list(range(4))
+
+
+def test_after_a_callback_raised_learning_can_go_on(whole):
+    def fail(event, row):
+        if row["steps"] == 2 * BATCH:
+            raise RuntimeError("mine")
+
+    agent = model()
+    with pytest.raises(RuntimeError, match="mine"):
+        agent.learn(4 * BATCH, callback=fail)
+    assert agent.num_timesteps == 2 * BATCH
+    assert agent.learn(4 * BATCH).run.digest() == whole.run.digest()
+
+
+def test_control_c_ends_the_iteration_saves_and_is_raised(whole, tmp_path):
+    def press(event, row):
+        if row["steps"] == 2 * BATCH:
+            signal.raise_signal(signal.SIGINT)
+
+    agent = model(out=tmp_path / "run")
+    with pytest.raises(KeyboardInterrupt):
+        agent.learn(4 * BATCH, callback=press)
+    assert agent.num_timesteps == 2 * BATCH
+    assert agent.learn(2 * BATCH).run.digest() == whole.run.digest()
+    assert model(out=tmp_path / "run").learn(4 * BATCH).num_timesteps == 4 * BATCH
+
+
+def test_stopped_by_a_callback_a_further_call_goes_on_from_there(tmp_path):
+    agent = model(eval_every=BATCH, eval_episodes=1, out=tmp_path / "run")
+    agent.learn(4 * BATCH, callback=StopOnReturn(-1000.0))
+    assert agent.num_timesteps == BATCH
+    assert agent.learn(2 * BATCH).num_timesteps == 3 * BATCH
+
+
+def test_evaluate_gives_mean_and_standard_deviation(whole):
+    mean, std = whole.evaluate(episodes=5)
+    assert (mean, std) == whole.evaluate(episodes=5)
+    assert whole.evaluate(episodes=5, seed=1) != (mean, std)
+    trained = model(eval_every=BATCH, eval_episodes=5).learn(4 * BATCH)
+    row = trained.evaluations[-1]
+    assert mean == pytest.approx(row["mean_return"], abs=0)
+    assert std == pytest.approx(np.std(row["returns"]), abs=0)
+    assert whole.evaluate(5, deterministic=True)[0] == row["mean_return_deterministic"]
+
+
+def test_loops_as_in_cleanrl(whole):
+    """A vector environment stepped by hand; both ways of counting agree."""
+    envs = SyncVectorEnv([ledge] * 3, autoreset_mode="SameStep")
+    seen, _ = envs.reset(seed=1)
+    total = np.zeros(3)
+    for _ in range(20):
+        actions, _ = whole.predict(seen, deterministic=True)
+        assert envs.action_space.contains(actions)
+        seen, rewards, *_ = envs.step(actions)
+        total += rewards
+    assert np.isfinite(total).all()
+    envs.close()
+
+
+def test_evaluate_policy_of_stable_baselines3(whole):
+    """Unchanged, with the same returns as the loop by hand."""
+    evaluation = pytest.importorskip("stable_baselines3.common.evaluation")
+    env = ledge()
+    returns, lengths = evaluation.evaluate_policy(
+        whole, env, n_eval_episodes=5, return_episode_rewards=True, warn=False
+    )
+    by_hand = []
+    for _ in range(5):
+        env, total, over = ledge(), 0.0, False
+        seen, _ = env.reset()
+        while not over:
+            action, _ = whole.predict(seen, deterministic=True)
+            seen, reward, terminated, truncated, _ = env.step(action)
+            total, over = total + reward, terminated or truncated
+        by_hand.append(total)
+    assert len(lengths) == 5
+    np.testing.assert_allclose(returns, by_hand, atol=1e-6)
+
+
+def test_parameters_by_name(whole):
+    parameters = whole.get_parameters()
+    assert all(isinstance(array, np.ndarray) for array in parameters.values())
+    name = "state.population.policy.parameters.network[0].weights"
+    assert parameters[name].shape == (2, 1, 16)  # K, observations, hidden
+    other = model(seed=5)
+    other.set_parameters(parameters)
+    assert other.num_timesteps == whole.num_timesteps
+    np.testing.assert_array_equal(
+        other.predict(GRID, deterministic=True)[0], whole.predict(GRID, deterministic=True)[0]
+    )
+    with pytest.raises(CheckpointError, match="has no array"):
+        other.set_parameters({})
+
+
+def test_environments_can_be_looked_at_and_changed():
+    agent = model(seed=1).learn(BATCH)
+    assert agent.get_env().num_envs == ENVS
+    agent.set_env(lambda: TimeLimit(Ledge(), 4))
+    agent.learn(BATCH)
+    assert agent.metrics[-1]["length_mean"] <= 4
+    with pytest.raises(BadRequest, match=r"CartPole-v1.*made for Box\(-1\.0, 1\.0, \(1,\)"):
+        agent.set_env("CartPole-v1")
+
+
+def test_an_instance_is_used_and_left_open(whole):
+    envs = SyncVectorEnv([ledge] * ENVS, autoreset_mode="Disabled")
+    agent = model(envs, eval_every=BATCH, eval_episodes=3).learn(4 * BATCH)
+    assert plain(agent.metrics) == plain(whole.metrics)  # evaluations in between do not show
+    agent.close()
+    assert not envs.closed
+    envs.close()
+    alone = model(ledge(), small("trpo", envs=0)).learn(BATCH)
+    assert alone.get_env().num_envs == 1
+    with pytest.raises(BadRequest, match="single instance"):
+        model(envs, small("trpo", episodes="continue"), eval_every=10)
+
+
+def test_fields_of_the_method_in_every_spelling():
+    agent = model(
+        method="mp-trpo", paths=3, picking={"alpha": 0.5}, critic__epochs=2, network__hidden=(4,)
+    )
+    method = agent.method
+    assert (method.paths, method.picking.alpha, method.critic.epochs) == (3, 0.5, 2)
+    assert method.network.hidden == (4,)
+    changes = {"picking": {"kind": "best", "ties": "first"}}
+    assert overridden(mppo.METHODS["mp-trpo"], changes).picking == Best(ties="first")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"pats": 3}, 'did you mean "paths"'),
+        ({"picking": {"alfa": 0.5}}, 'did you mean "alpha"'),
+        ({"n_steps": 2048}, 'takes no "n_steps"; here it is batch_size'),
+        ({"device": "cuda"}, "fastest on the CPU"),
+        ({"env": "MlpPolicy"}, "give the environment first"),
+        ({"env": "Hoper-v5"}, 'did you mean "Hopper-v5"'),
+        ({"method": "mp-trop"}, 'did you mean "mp-trpo"'),
+        ({"network": 3}, "it must be Mlp"),
+    ],
+)
+def test_bad_requests_say_what_to_change(arguments, message):
+    with pytest.raises(BadRequest) as caught:
+        model(**arguments)
+    assert message in str(caught.value)
+
+
+def test_learning_nothing_is_refused(whole):
+    with pytest.raises(BadRequest, match="total_timesteps is 0"):
+        whole.learn(0)
+
+
+def test_import_stays_light():
+    import subprocess
+    import sys
+
+    code = "import sys, mppo; sys.exit('jax' in sys.modules or 'gymnasium' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+    assert {"MPPO", "callbacks", "loggers", "functional"} <= set(dir(mppo))
+
+
+def test_damaged_and_foreign_files_are_refused(whole, tmp_path):
+    file = whole.save(tmp_path / "model")
+    good = file.read_bytes()
+    for damaged in (good[:-4], good[:100], b"", good[:-9] + bytes([good[-9] ^ 1]) + good[-8:]):
+        file.write_bytes(damaged)
+        with pytest.raises(CheckpointError):
+            saved.read(file)
+    file.write_bytes(good.replace(b'\\"format\\": 1', b'\\"format\\": 9', 1))
+    with pytest.raises(CheckpointError, match="format 9"):
+        saved.read(file)
+    with pytest.raises(BadRequest, match="neither a saved model nor a run directory"):
+        mppo.MPPO.load(tmp_path / "nothing")
+    with pytest.raises(BadRequest, match=r"no run\.json"):
+        mppo.MPPO.load(tmp_path)
+
+
+def test_a_model_of_a_callable_needs_it_again(whole, tmp_path):
+    file = whole.save(tmp_path / "model")
+    with pytest.raises(BadRequest, match='unknown environment "Ledge"'):
+        mppo.MPPO.load(file)
+    with pytest.raises(CheckpointError, match="this configuration needs"):
+        mppo.MPPO.load(file, "CartPole-v1")
+
+
+def test_a_model_of_another_package_s_code_needs_consent(tmp_path):
+    wrappers = [gymnasium.wrappers.Autoreset]
+    file = model("mppo/Maze-v0", MAZE, wrappers=wrappers).save(tmp_path / "model")
+    with pytest.raises(BadRequest, match="not imported just because a file names it"):
+        mppo.MPPO.load(file)
+    name = "gymnasium.wrappers.common:Autoreset"
+    assert mppo.MPPO.load(file, allow_imports=True).run.task.wrappers == (name,)
+    assert mppo.MPPO.load(file, wrappers=wrappers).run.task.wrappers == (name,)
+
+
+def test_a_policy_that_pays(tmp_path):
+    agent = model(ByAction, SMALL["trpo"]).learn(6 * BATCH)
+    assert agent.predict(np.zeros(1, np.float32), deterministic=True)[0] == 1
+    assert agent.action_space == gymnasium.spaces.Discrete(2)

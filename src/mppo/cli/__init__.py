@@ -52,9 +52,9 @@ example:
   mppo train mp-trpo mppo/Maze-v0 --steps 1e6 --seed 0 --out runs/maze
 
 exit codes:
-  0 done; 2 a request that cannot be met; 65 the environment broke its contract;
-  70 internal error; 73 another process writes there; 74 a file cannot be written
-  or is not good; 130, 143 stopped by SIGINT, SIGTERM after saving
+  0 done; 2 request cannot be met; 65 the environment broke its contract;
+  70 internal error; 73 another process writes there; 74 a file is damaged
+  or cannot be written; 130, 143 stopped by SIGINT, SIGTERM after saving
 """
 
 

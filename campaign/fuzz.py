@@ -48,6 +48,8 @@ def batch(case: str, folder: Path) -> Row:
         counts[reason] += 1
         wrong.append(f"{at}: {reason} ({answer.returncode}): {answer.stderr[-300:]}")
         if at > first:  # what went well before is done again, to be counted
-            counts.update(batch(f"{first}-{at - 1}", folder).get("counts", {}))
+            before = batch(f"{first}-{at - 1}", folder)
+            counts.update(before.get("counts", {}))
+            wrong += before["wrong"]
         first = at + 1
     return {"counts": dict(sorted(counts.items())), "wrong": wrong, "ok": not wrong}

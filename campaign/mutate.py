@@ -35,7 +35,6 @@ HOSTILE: list[Any] = [
     "../../../etc/passwd", "\ud800", "__import__('os').system('true')", {"kind": "method"},
     f"{CANARY}:Evil", {"kind": f"{CANARY}:Evil"}, {"kind": "os:system"}, "\x00", [1] * 1000,
 ]  # fmt: skip
-RUN, MANIFEST, ARRAYS = "run.json", "manifest", "arrays"
 
 
 class Good(NamedTuple):
@@ -44,6 +43,7 @@ class Good(NamedTuple):
     run: bytes
     manifest: bytes
     arrays: bytes
+    model: bytes  # saved in one file
 
 
 class Mutant(NamedTuple):
@@ -154,15 +154,32 @@ def _forget(parent: Any, key: Any) -> None:
 
 
 def _json(edit: Callable[[random.Random, dict[str, Any]], dict[str, Any]], may_load: bool):
-    """An edit of run.json or of the manifest, with the hashes made anew."""
+    """An edit of run.json, of the manifest or of a model's header, with the hashes made anew."""
 
     def apply(dice: random.Random, good: Good) -> tuple[Good, bool]:
-        if dice.random() < 0.5:
+        file = dice.choice(("run", "manifest", "model"))
+        if file == "run":
             return good._replace(run=with_hash(edit(dice, json.loads(good.run)))), may_load
-        manifest = with_hashes(edit(dice, json.loads(good.manifest)))
-        return good._replace(manifest=manifest), may_load
+        if file == "manifest":
+            manifest = with_hashes(edit(dice, json.loads(good.manifest)))
+            return good._replace(manifest=manifest), may_load
+        header, data = split(good.model)
+        about = edit(dice, json.loads(header["__metadata__"]["mppo"]))
+        return good._replace(model=model_file(header, about, data)), may_load
 
     return apply
+
+
+def split(content: bytes) -> tuple[dict[str, Any], bytes]:
+    """Header and data of a safetensors file."""
+    length = struct.unpack("<Q", content[:8])[0]
+    return json.loads(content[8 : 8 + length]), content[8 + length :]
+
+
+def model_file(header: dict[str, Any], about: dict[str, Any], data: bytes) -> bytes:
+    """A saved model that says this of itself."""
+    text = with_hash(about).decode()
+    return _file({**header, "__metadata__": {"mppo": text}}, data)
 
 
 def _replace_value(dice: random.Random, value: dict[str, Any]) -> dict[str, Any]:
@@ -216,9 +233,9 @@ def _header(edit: Callable[[random.Random, dict[str, Any], bytes], bytes], may_l
     """An edit of the safetensors file, with both hashes made anew."""
 
     def apply(dice: random.Random, good: Good) -> tuple[Good, bool]:
-        length = struct.unpack("<Q", good.arrays[:8])[0]
-        header = json.loads(good.arrays[8 : 8 + length])
-        arrays = edit(dice, header, good.arrays[8 + length :])
+        if dice.random() < 0.25:  # of a model only the header is reached: its hash is of the arrays
+            return good._replace(model=edit(dice, *split(good.model))), False
+        arrays = edit(dice, *split(good.arrays))
         manifest = with_hashes(json.loads(good.manifest), arrays)
         return good._replace(arrays=arrays, manifest=manifest), may_load
 
@@ -231,7 +248,9 @@ def _file(header: Any, data: bytes) -> bytes:
 
 
 def _tensor_field(dice: random.Random, header: dict[str, Any], data: bytes) -> bytes:
-    entry = header[dice.choice([name for name in header if name != "__metadata__"])]
+    # An array without elements may lie anywhere: to move it changes nothing.
+    filled = [name for name, entry in header.items() if 0 not in entry.get("shape", [0])]
+    entry = header[dice.choice(filled)]
     field = dice.choice(("dtype", "shape", "data_offsets"))
     big, n = dice.choice((2**31, 2**62, 2**64 - 1, 2**64, 10**30)), len(data)
     choices = {
@@ -309,19 +328,27 @@ def _another_format(dice: random.Random, value: dict[str, Any]) -> dict[str, Any
 
 def _names_code(dice: random.Random, good: Good) -> tuple[Good, bool]:
     """A run that names a module to be imported, as component or as environment."""
-    run = json.loads(good.run)
+    header, data = split(good.model)
+    about = json.loads(header["__metadata__"]["mppo"])
+    in_model = dice.random() < 0.5
+    run = about["run"] if in_model else json.loads(good.run)
     name = f"{CANARY}:{dice.choice(('Evil', 'Evil-v0', 'x/y-v1'))}"
-    way = dice.choice(("env", "method", "optimiser", "network", "evaluation", "argument"))
+    ways = ("env", "method", "optimiser", "network", "evaluation", "argument", "wrapper")
+    way = dice.choice(ways)
     if way == "env":
         run["env"] = name
     elif way == "evaluation":
         run["evaluation"]["kind"] = name
     elif way == "method":
         run["method"]["kind"] = name
+    elif way == "wrapper":
+        run["wrappers"] = [name]
     elif way == "argument":
         run |= {"env": "GymV26Environment-v0", "env_kwargs": {"env_id": name}}
     else:
         run["method"][way]["kind"] = name
+    if in_model:
+        return good._replace(model=model_file(header, {**about, "run": run}, data)), False
     return good._replace(run=with_hash(run)), False
 
 

@@ -14,15 +14,15 @@ from typing import Any
 
 from campaign.mutate import CANARY, Good, mutant
 from campaign.small import Small
-from mppo import config
+from mppo import checkpoint, config, saved
 from mppo.described import described
 from mppo.errors import FAULTS, CheckpointError
 from mppo.evaluation import Evaluation
 from mppo.methods import METHODS
 from mppo.run import Run
 from mppo.store import LOGS, RunDirectory
-from mppo.tasks import task
-from mppo.train import begin, train
+from mppo.tasks import recorded_task, task
+from mppo.train import begin, describe, train
 
 MEMORY = 1 << 30  # bytes beyond what the process has when it starts opening
 SECONDS = 5  # for one file
@@ -94,6 +94,9 @@ class Opener:
             "manifest": self.where / "checkpoints" / "000000002.json",
             "arrays": self.where / "checkpoints" / "000000002.safetensors",
         }
+        self.model = folder / "model.safetensors"
+        saved.save(self.model, describe(self.run, self.name), *self._state())
+        self.files["model"] = self.model
         self.logs = {name: (self.where / name).read_bytes() for name in LOGS}
         self.good = Good(**{field: file.read_bytes() for field, file in self.files.items()})
         for known in METHODS.values():  # what is imported or compiled is so before the guard
@@ -101,6 +104,11 @@ class Opener:
         self.open(self.good)
         for number in range(-40, 0):
             self.refusal(number)
+
+    def _state(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """What a checkpoint of it holds."""
+        found = checkpoint.load(self.where / "checkpoints", 2)
+        return found.arrays, {k: v for k, v in found.data.items() if k != "offsets"}
 
     def put(self, files: Good) -> None:
         """Write the files as they would lie there."""
@@ -110,13 +118,25 @@ class Opener:
             (self.where / name).write_bytes(content)
 
     def open(self, files: Good) -> None:
-        """All that `mppo resume` does before it trains; raises what it would raise."""
+        """All that `mppo resume` does before it trains, and all that loading a model does."""
         self.put(files)
+        self._open_run()
+        if files.model != getattr(self, "good", files).model:
+            self._open_model()
+
+    def _open_model(self) -> None:
+        found = saved.read(self.model)
+        old = described(found.described)
+        on = recorded_task(found.described)
+        if (on.name, old.method) == (self.run.task.name, self.run.method):
+            self.run.restore(found.checkpoint)
+
+    def _open_run(self) -> None:
         directory = RunDirectory(self.where)
         found = directory.description()
         assert found is not None
         old = described(found)
-        on = task(old.env, **old.env_kwargs)
+        on = recorded_task(found)
         if (on.name, old.method) == (self.run.task.name, self.run.method):
             self._restore()
 

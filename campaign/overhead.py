@@ -47,13 +47,17 @@ def run(case: str, folder: Path) -> Row:
     return {"steps a second": {k: round(v) for k, v in rates.items()}, "cost": costs, "ok": True}
 
 
-def rate(variant: str, folder: str, batch: int = 5000, iterations: int = ITERATIONS) -> float:
+def rate(
+    variant: str, folder: str, iterations: int = ITERATIONS, overrides: Row | None = None
+) -> float:
     """Train once; steps a second after the first iterations."""
     from mppo import faults
     from mppo.envs.lane import HopperLane
     from mppo.train import train
 
     seen: list[float] = []
+    settings = {"batch_size": 5000} | (overrides or {})
+    batch = settings["batch_size"]
     with ExitStack() as stack:
         out = stack.enter_context(tempfile.TemporaryDirectory(dir=folder))
         if variant == "bare":  # no check of the batch, none of MuJoCo's counters, no files
@@ -68,7 +72,7 @@ def rate(variant: str, folder: str, batch: int = 5000, iterations: int = ITERATI
             out=None if variant == "bare" else Path(out) / "run",
             eval_every=0,
             workers=1,
-            overrides={"batch_size": batch},
+            overrides=settings,
             checkpoint_every=1 if variant == "every iteration" else 0,
             callback=lambda event, row: seen.append(time.perf_counter()),  # type: ignore
         )

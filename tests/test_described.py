@@ -13,7 +13,6 @@ from mppo.methods import METHODS
 
 GOOD = {
     "format": 1,
-    "sha256": "0" * 64,
     "method_name": "mp-trpo",
     "method": to_json(METHODS["mp-trpo"]),
     "env": "Hopper-v5",
@@ -21,6 +20,7 @@ GOOD = {
     "steps": 5000,
     "seed": 0,
     "evaluation": to_json(Evaluation()),
+    "clip_actions": True,
 }
 
 

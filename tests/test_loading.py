@@ -7,6 +7,7 @@ import gymnasium
 import numpy as np
 import pytest
 
+from mppo import checkpoint
 from mppo.cli import main
 from mppo.errors import BadRequest, CheckpointError
 from mppo.loading import load, opened, play
@@ -79,8 +80,10 @@ def test_modules_named_in_a_file_are_not_imported(tiny_run, tmp_path):
     copy = tmp_path / "copy"
     shutil.copytree(tiny_run, copy)
     described = json.loads((copy / "run.json").read_text())
-    del described["sha256"]  # or the change would be noticed
-    (copy / "run.json").write_text(json.dumps({**described, "env": "antigravity:Maze-v0"}))
+    del described["sha256"]
+    hostile = {**described, "env": "antigravity:Maze-v0"}
+    hostile["sha256"] = checkpoint.hash_of(hostile)  # or the change would be noticed
+    (copy / "run.json").write_text(json.dumps(hostile))
     with pytest.raises(BadRequest, match="--allow-imports"):
         load(copy)
 

@@ -126,15 +126,24 @@ def load(folder: Path, number: int) -> Checkpoint:
     manifest = _read_manifest(path)
     if manifest["arrays"] != f"{number:09d}.safetensors" or manifest["number"] != number:
         raise CheckpointError(f'"{path}" describes another checkpoint')
-    content = _read(folder / f"{number:09d}.safetensors", LARGEST_ARRAYS)
+    content = read_bytes(folder / f"{number:09d}.safetensors", LARGEST_ARRAYS)
     if hashlib.sha256(content).hexdigest() != manifest["arrays_sha256"]:
         raise CheckpointError(f'"{path.with_suffix(".safetensors")}" does not match its hash')
     try:
-        _parsed(content[8 : 8 + int.from_bytes(content[:8], "little")])  # stricter than the reader
-        arrays = safetensors.numpy.load(content)
-    except (SafetensorError, ValueError, *_UNFIT) as error:
+        arrays, _ = arrays_and_metadata(content)
+    except ValueError as error:
         raise CheckpointError(f'"{path.with_suffix(".safetensors")}": {error}') from error
     return Checkpoint(arrays, manifest["data"], path)
+
+
+def arrays_and_metadata(content: bytes) -> tuple[dict[str, np.ndarray], dict[str, str]]:
+    """What a safetensors file holds; one that is not as it should be raises ValueError."""
+    try:
+        header = parsed(content[8 : 8 + int.from_bytes(content[:8], "little")])  # more strictly
+        arrays = safetensors.numpy.load(content)
+    except (SafetensorError, *_UNFIT) as error:
+        raise ValueError(str(error)) from error
+    return arrays, header.get("__metadata__", {})
 
 
 def _read_manifest(path: Path) -> dict[str, Any]:
@@ -163,9 +172,9 @@ def check_format(path: Path, found: dict[str, Any], known: int) -> None:
 
 def read_json(path: Path, largest: int) -> dict[str, Any]:
     """A JSON object from a file of limited size; anything else raises CheckpointError."""
-    content = _read(path, largest)
+    content = read_bytes(path, largest)
     try:
-        value = _parsed(content)
+        value = parsed(content)
     except (ValueError, RecursionError) as error:
         raise CheckpointError(f'"{path}" is not valid JSON: {error}') from error
     if not isinstance(value, dict):
@@ -173,10 +182,10 @@ def read_json(path: Path, largest: int) -> dict[str, Any]:
     return value
 
 
-def _parsed(content: bytes) -> Any:
+def parsed(content: bytes) -> Any:
     """JSON as the standard has it: no NaN, no number beyond a double, no key that stands twice."""
     return json.loads(
-        content,
+        content.decode("utf-8"),  # bytes would be taken for UTF-16 or UTF-32 if they look like it
         parse_constant=_refuse,
         parse_float=_finite,
         object_pairs_hook=_without_duplicates,
@@ -201,7 +210,8 @@ def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _read(path: Path, largest: int) -> bytes:
+def read_bytes(path: Path, largest: int) -> bytes:
+    """A plain file of limited size, whole; anything else raises CheckpointError."""
     try:
         found = path.stat()
         if not stat.S_ISREG(found.st_mode):  # a pipe or a device may never end

@@ -23,6 +23,7 @@ class Described(NamedTuple):
     steps: int
     seed: int
     evaluation: Evaluation
+    clip_actions: bool
 
 
 def imports_code(env: str) -> bool:
@@ -34,15 +35,17 @@ def imports_code(env: str) -> bool:
     return ":" in env or env.startswith(_IMPORTERS)
 
 
-def described(found: dict[str, Any], allow_imports: bool = False) -> Described:
+def described(
+    found: dict[str, Any], allow_imports: bool = False, other_env: bool = False
+) -> Described:
     """The run that a file describes; what is not as it should be raises BadRequest.
 
     Components and environments of other packages (`module:Class`, `module:id`) would have to be
-    imported, which runs their code: that is done only where the caller allows it.
+    imported, which runs their code: that is done only where the caller allows it. With
+    `other_env` the environment comes from elsewhere, and its name here does not matter.
     """
     kinds = {
         "format": int,
-        "sha256": str,  # verified where the file is read
         "method_name": str,
         "method": dict,
         "env": str,
@@ -50,12 +53,13 @@ def described(found: dict[str, Any], allow_imports: bool = False) -> Described:
         "steps": int,
         "seed": int,
         "evaluation": dict,
+        "clip_actions": bool,
     }
     for name, kind in kinds.items():
         if type(found.get(name)) is not kind:
-            raise BadRequest(f'run.json has no valid "{name}"')
+            raise BadRequest(f'the description of the run has no valid "{name}"')
     env = found["env"]
-    if not allow_imports and imports_code(env):
+    if not (allow_imports or other_env) and imports_code(env):
         raise BadRequest(
             f'the environment "{env}" would import code of another package, which is not done just '
             "because a file names it; pass --allow-imports (allow_imports=True) if you trust it"
@@ -64,11 +68,11 @@ def described(found: dict[str, Any], allow_imports: bool = False) -> Described:
         method = from_json(found["method"], allow_imports)
         evaluation = from_json(found["evaluation"])
     except RecursionError:
-        raise BadRequest("run.json is nested too deeply") from None
+        raise BadRequest("the description of the run is nested too deeply") from None
     if not isinstance(method, Method) or not isinstance(evaluation, Evaluation):
-        raise BadRequest('run.json has no valid "method" or "evaluation"')
+        raise BadRequest('the description of the run has no valid "method" or "evaluation"')
     if not (0 < found["steps"] < 1 << 63 and 0 <= found["seed"] < 1 << 63):
-        raise BadRequest(f"run.json has steps {found['steps']} and seed {found['seed']}")
+        raise BadRequest(f"the run has steps {found['steps']} and seed {found['seed']}")
     return Described(
         found["method_name"],
         method,
@@ -77,4 +81,5 @@ def described(found: dict[str, Any], allow_imports: bool = False) -> Described:
         found["steps"],
         found["seed"],
         evaluation,
+        found["clip_actions"],
     )

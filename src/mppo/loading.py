@@ -7,9 +7,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from mppo import checkpoint, config, iteration
+from mppo import checkpoint, iteration
 from mppo.actor import Actor
 from mppo.agent import Agent, architecture_of
+from mppo.described import described
 from mppo.errors import BadRequest
 from mppo.evaluate import Episodes, Evaluator
 from mppo.iteration import State
@@ -100,19 +101,15 @@ def opened(
     """Read a run directory; nothing in it is changed."""
     where = Path(directory)
     run = RunDirectory(where)
-    described = run.description()
-    if described is None:
+    found = run.description()
+    if found is None:
         raise BadRequest(f'"{where}" holds no run (there is no run.json)')
-    try:
-        method = config.from_json(described["method"], allow_imports)
-        on = _task(where, described, env, allow_imports)
-        _ = described["seed"], described["clip_actions"]
-    except (KeyError, TypeError, AttributeError) as error:
-        raise BadRequest(f'"{where}/run.json" is not complete: {error}') from error
+    method = described(found, allow_imports, other_env=env is not None).method
+    on = _task(where, found, env, allow_imports)
     architecture = architecture_of(method, on.spaces)
     like = jax.eval_shape(partial(iteration.init, method, architecture), jax.random.key(0))
     state = checkpoint.restored(like, run.newest().arrays, "state")
-    return Opened(where, described, method, on, architecture, state)
+    return Opened(where, found, method, on, architecture, state)
 
 
 def play(

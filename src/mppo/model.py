@@ -15,6 +15,7 @@ from mppo import checkpoint, config, saved
 from mppo.actor import Actor
 from mppo.agent import Agent
 from mppo.callbacks import Callbacks, PrintRows, ProgressBar, as_callback
+from mppo.described import described
 from mppo.errors import BadRequest
 from mppo.evaluate import Evaluator
 from mppo.evaluation import Evaluation
@@ -258,20 +259,15 @@ class MPPO:
         """
         found = saved.read(path)
         about = found.described
-        try:
-            method: Method = config.from_json(about["method"], allow_imports)
-            evaluation = Evaluation(**{k: v for k, v in about["evaluation"].items() if k != "kind"})
-            on = recorded_task(about, env, wrappers, allow_imports)
-            name, seed, raw = about["method_name"], about["seed"], not about["clip_actions"]
-        except (KeyError, TypeError, AttributeError) as error:
-            raise BadRequest(f'"{path}" is not complete: {error}') from error
+        old = described(about, allow_imports, other_env=env is not None)
+        on = recorded_task(about, env, wrappers, allow_imports)
         done = found.data.get("iteration")
-        steps = method.batch_size * max(1, done if isinstance(done, int) else 1)
-        run = Run(method, on, steps, seed, evaluation, workers)
-        run.clip = not raw  # as it was trained, also where `env` is not the id it was trained on
+        steps = old.method.batch_size * max(1, done if isinstance(done, int) else 1)
+        run = Run(old.method, on, steps, old.seed, old.evaluation, workers)
+        run.clip = old.clip_actions  # as trained, also where `env` is another
         run.restore(found.checkpoint)
         model = cls.__new__(cls)
-        model._set_up(run, name, out, 0, verbose)
+        model._set_up(run, old.method_name, out, 0, verbose)
         model._rows = found.metrics, found.evaluations, []
         model._position = model.num_timesteps
         return model

@@ -9,13 +9,11 @@ from __future__ import annotations
 
 import json
 import os
-import struct
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import safetensors.numpy
-from safetensors import SafetensorError
 
 from mppo import checkpoint
 from mppo.errors import BadRequest, CheckpointError
@@ -58,10 +56,11 @@ def save(path: str | os.PathLike[str], described: Row, arrays: dict[str, np.ndar
     file = file_for(path)
     about = {
         "format": FORMAT,
-        "arrays_sha256": checkpoint.digest(arrays),
+        "arrays": checkpoint.digest(arrays),
         "run": plain(described),
         "data": plain(data),
     }
+    about["sha256"] = checkpoint.hash_of(about)
     text = json.dumps(about, allow_nan=False, sort_keys=True)
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -83,22 +82,23 @@ def read(path: str | os.PathLike[str]) -> Saved:
 
 
 def _from_file(file: Path) -> Saved:
-    if file.stat().st_size > LARGEST:
-        raise CheckpointError(f'"{file}" is larger than {LARGEST} bytes')
-    content = file.read_bytes()
+    content = checkpoint.read_bytes(file, LARGEST)
     try:
-        (length,) = struct.unpack_from("<Q", content)
-        header = json.loads(content[8 : 8 + length])
-        about = json.loads(header["__metadata__"]["mppo"])
-        arrays: dict[str, np.ndarray] = safetensors.numpy.load(content)
-        made = (about["format"], about["arrays_sha256"], about["run"], about["data"])
-    except (SafetensorError, struct.error, ValueError, KeyError, TypeError, RecursionError) as bad:
+        arrays, metadata = checkpoint.arrays_and_metadata(content)
+        about: Any = checkpoint.parsed(metadata["mppo"].encode())
+    except (ValueError, KeyError, RecursionError) as bad:
         raise CheckpointError(f'"{file}" is not a model saved by mppo: {bad}') from bad
-    if made[0] != FORMAT:
-        raise CheckpointError(f'"{file}" is of format {made[0]}; this version reads {FORMAT}')
-    if made[1] != checkpoint.digest(arrays):
+    if not isinstance(about, dict):
+        raise CheckpointError(f'"{file}" is not a model saved by mppo')
+    made = cast(Row, about)
+    checkpoint.check_format(file, made, FORMAT)
+    claimed = made.pop("sha256", None)
+    if claimed != checkpoint.hash_of(made) or made.get("arrays") != checkpoint.digest(arrays):
         raise CheckpointError(f'"{file}" does not match its hash')
-    return Saved(made[2], arrays, made[3], [], [])
+    run, data = made.get("run"), made.get("data")
+    if not isinstance(run, dict) or not isinstance(data, dict):
+        raise CheckpointError(f'"{file}" does not say what it holds')
+    return Saved(cast(Row, run), arrays, cast(Row, data), [], [])
 
 
 def _from_directory(where: Path) -> Saved:

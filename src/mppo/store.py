@@ -78,7 +78,7 @@ class RunDirectory:
             check_format(file, found, FORMAT)
         claimed = found.get("sha256")
         rest = {name: value for name, value in found.items() if name != "sha256"}
-        if claimed is not None and claimed != hash_of(rest):
+        if claimed != hash_of(rest) and ("format" in found or claimed is not None):
             raise CheckpointError(
                 f'"{file}" does not match its hash: it was changed after it was written'
             )
@@ -179,8 +179,8 @@ class RunDirectory:
             before = file.read_bytes()[:offset] if 0 <= offset <= file.stat().st_size else b""
             if len(before) != offset or (before and not before.endswith(b"\n")):
                 raise CheckpointError(f'"{file}" does not reach as far as checkpoint {number} says')
-            if name == "metrics.jsonl" and before.count(b"\n") != number:
-                raise CheckpointError(f'"{file}" has not one row for each of {number} iterations')
+            if name == "metrics.jsonl" and before and not _ends_before(before, number):
+                raise CheckpointError(f'"{file}" does not end with the iteration before {number}')
         return found
 
     def save(self, number: int, arrays: dict[str, np.ndarray], data: dict[str, Any]) -> None:
@@ -216,6 +216,14 @@ class RunDirectory:
                 if log is not None:
                     stack.callback(log.close)
             self._logs, self._events, self._lock = {}, None, None
+
+
+def _ends_before(lines: bytes, number: int) -> bool:
+    """Whether the last row is of the iteration before; a run may have learnt elsewhere at first."""
+    try:
+        return json.loads(lines.splitlines()[-1]).get("iteration", number - 1) == number - 1
+    except (ValueError, AttributeError, RecursionError):
+        return False
 
 
 def rows(path: str | os.PathLike[str], name: str) -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""Run a policy written by `mppo export DIR --out policy.safetensors` with NumPy alone.
+"""Run a policy written by `mppo export DIR --out policy.safetensors` with NumPy and safetensors.
 
 python numpy_policy.py policy.safetensors
 """

@@ -68,10 +68,10 @@ def _compiled_programs_are_kept():
 @pytest.fixture(scope="session")
 def tiny_run(tmp_path_factory):
     """The directory of a short finished run on the Maze: two paths, two iterations."""
-    import mppo
+    from mppo.train import train
 
     out = tmp_path_factory.mktemp("runs") / "tiny"
-    mppo.train(
+    train(
         "mp-trpo",
         "mppo/Maze-v0",
         steps=400,

@@ -7,11 +7,11 @@ import gymnasium
 import numpy as np
 import pytest
 
-import mppo
 from mppo.cli import main
 from mppo.errors import BadRequest, CheckpointError
 from mppo.loading import load, opened, play
 from mppo.store import rows
+from mppo.train import train
 from tests.worlds import SMALL, Ledge, ledge
 
 
@@ -28,7 +28,7 @@ def said(capsys, *words):
 
 
 def test_the_agent_of_a_run_is_the_one_that_training_gave(tmp_path):
-    trained = mppo.train(SMALL["mp-trpo"], ledge, steps=512, out=tmp_path / "run", eval_every=512)
+    trained = train(SMALL["mp-trpo"], ledge, steps=512, out=tmp_path / "run", eval_every=512)
     agent = load(tmp_path / "run", env=ledge)
     seen = np.linspace(-1, 1, 30, dtype=np.float32)[:, None]
     assert agent.path == trained.path
@@ -38,6 +38,8 @@ def test_the_agent_of_a_run_is_the_one_that_training_gave(tmp_path):
     assert (there.iteration, there.steps) == (2, 512)
     played = play(there, agent, 10, seed=0)
     assert played.returns.tolist() == agent.evaluations[-1]["returns"]
+    fewer = play(there, agent, 3, seed=0)
+    assert fewer.returns.tolist() == agent.evaluations[-1]["returns"][:3]
     certain = play(there, agent, 10, seed=0, deterministic=True)
     assert certain.returns.tolist() == agent.evaluations[-1]["returns_deterministic"]
 
@@ -68,7 +70,7 @@ def test_the_newest_good_checkpoint_is_taken_and_nothing_written(tiny_run, tmp_p
 
 
 def test_environments_made_by_callables_are_asked_for(tmp_path):
-    mppo.train(SMALL["trpo"], Ledge, steps=256, out=tmp_path / "run", eval_every=0)
+    train(SMALL["trpo"], Ledge, steps=256, out=tmp_path / "run", eval_every=0)
     with pytest.raises(BadRequest, match=r'was trained on "Ledge".*env=make_env'):
         load(tmp_path / "run")
 
@@ -95,7 +97,7 @@ def test_evaluate_gives_the_run_s_own_numbers_again(tiny_run, capsys):
 def test_evaluate_is_reproducible_and_seeds_matter(tmp_path, capsys):
     out = tmp_path / "run"
     gymnasium.register("tests/Walk-v0", Walk, max_episode_steps=16)
-    mppo.train(SMALL["trpo"], "tests/Walk-v0", steps=256, out=out, eval_every=0)
+    train(SMALL["trpo"], "tests/Walk-v0", steps=256, out=out, eval_every=0)
     ask = ["evaluate", str(out), "--episodes", "30", "--json", "--seed"]
     first, again, other = (json.loads(said(capsys, *ask, seed)) for seed in ("6", "6", "7"))
     assert first == again

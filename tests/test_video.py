@@ -18,6 +18,7 @@ from mppo.cli import main
 from mppo.errors import BadRequest
 from mppo.loading import opened, play
 from mppo.tasks import task
+from mppo.train import train
 from tests.worlds import SMALL, Ledge
 
 START, STEP = 40, 20  # grey of a frame: by the step of the episode
@@ -41,7 +42,7 @@ def run(tmp_path_factory):
     out = tmp_path_factory.mktemp("shown") / "run"
     for name, kind in (("Shown", Shown), ("Hidden", Ledge)):
         gymnasium.register(f"tests/{name}-v0", kind, max_episode_steps=12)
-    mppo.train(SMALL["trpo"], "tests/Shown-v0", steps=256, out=out, eval_every=0)
+    train(SMALL["trpo"], "tests/Shown-v0", steps=256, out=out, eval_every=0)
     yield out
     for name in ("Shown", "Hidden"):
         del gymnasium.registry[f"tests/{name}-v0"]

@@ -22,7 +22,7 @@ from mppo.store import RunDirectory, rows
 from mppo.tasks import AnyEnv, Task, recorded_task
 from mppo.threads import available_cores
 
-AT_ONCE = 10  # environments of an evaluation: as many as a training run's own has
+AT_ONCE = 10  # environments of an evaluation, where the run itself had none
 
 
 class Opened(NamedTuple):
@@ -44,6 +44,14 @@ class Opened(NamedTuple):
     def steps(self) -> int:
         """Environment steps done at the checkpoint."""
         return self.iteration * self.method.batch_size
+
+    @property
+    def evaluated_at_once(self) -> int:
+        """Environments of the run's own evaluation: with as many, sums are rounded alike."""
+        own = self.described.get("evaluation", {})
+        counts = [own.get(name) for name in ("episodes", "deterministic_episodes")]
+        known = [n for n in counts if type(n) is int and 0 < n <= 1000]
+        return max(known, default=AT_ONCE)
 
     def agent(self, path: int | None = None) -> Agent:
         """The policy of one path; without one named, that which the picking rule reports."""
@@ -111,7 +119,7 @@ def play(
     run: Opened, agent: Agent, episodes: int, seed: int, deterministic: bool = False
 ) -> Episodes:
     """Episodes of an agent; with the run's own seed, those of its evaluation at this checkpoint."""
-    envs = run.task.make(run.task.count or min(episodes, AT_ONCE))
+    envs = run.task.make(run.task.count or run.evaluated_at_once)
     clip = bool(run.described["clip_actions"])
     evaluator = Evaluator(envs, run.task.spaces, seed, clip, available_cores())
     try:

@@ -50,7 +50,11 @@ def film(
     fps: float | None = None,
     size: tuple[int, int] | None = None,
 ) -> Film:
-    """Film the episodes that an evaluation with this seed plays, in real time."""
+    """Film the episodes that an evaluation with this seed plays, in real time.
+
+    They start alike and draw the same noise; where an evaluation steps several environments at
+    once, its sums may be rounded otherwise.
+    """
     suffix = out.suffix.lower()
     if suffix == ".mp4" and importlib.util.find_spec("imageio_ffmpeg") is None:
         raise BadRequest(
@@ -167,7 +171,7 @@ class _Camera:
             self._write = imageio_ffmpeg.write_frames(
                 str(self.file),
                 (frame.shape[1], frame.shape[0]),
-                fps=self.fps,
+                fps=self.fps,  # type: ignore  (a float will do)
                 codec="libx264",
                 quality=7,
                 macro_block_size=2,

@@ -3,10 +3,8 @@
 import random
 
 import pytest
-import tyro
 
-from mppo.cli.fields import as_options, rebuild, swap_components, take_env_arguments
-from mppo.cli.train import _own_fields
+from mppo.cli.train import parsed
 from mppo.errors import BadRequest
 from mppo.evaluation import Evaluation
 from mppo.experiments.spec import GRID_EVALUATION, differences, spec
@@ -70,10 +68,8 @@ def test_the_command_line_trains_exactly_this_method(name, overrides):
     kwargs = {"layout": "one-wall", "gap": 3, "code": "7"}
     run = spec(name, MAZE, 4, 10_000, overrides, kwargs, Evaluation(500, 3, 2))
     words = run.arguments()[1:]
-    env_kwargs, rest = take_env_arguments(words)
-    method, rest = swap_components(METHODS[words[0]], rest)
-    options = tyro.cli(as_options(method, _own_fields()), args=rest)
-    assert rebuild(method, options) == run.method
+    options, method, env_kwargs = parsed(words)
+    assert method == run.method
     assert env_kwargs == kwargs
     assert (options.env, options.seed, options.steps) == (MAZE, 4, 10_000)
     assert (options.eval_every, options.eval_episodes) == (500, 3)

@@ -3,11 +3,9 @@
 import shlex
 
 import pytest
-import tyro
 
 from mppo import config
-from mppo.cli.fields import as_options, rebuild, swap_components, take_env_arguments
-from mppo.cli.train import _own_fields
+from mppo.cli.train import parsed
 from mppo.methods import METHODS
 from mppo.report.compare import differences, groups, repeated
 from mppo.report.read import read
@@ -109,11 +107,9 @@ def test_the_command_repeats_the_run(tmp_path, name, changes):
     (read_back,) = read_all(tmp_path, [run])
     words = shlex.split(command(read_back))
     assert words[:4] == ["mppo", "train", name, "mppo/Maze-v0"]
-    env, rest = take_env_arguments(words[2:])
+    options, parsed_method, env = parsed(words[2:])
     assert env == {"layout": "one-wall"}
-    base, rest = swap_components(METHODS[name], rest)
-    options = tyro.cli(as_options(base, _own_fields()), args=rest)
-    assert rebuild(base, options) == method
+    assert parsed_method == method
     assert (options.seed, options.steps) == (7, 20_000)
     found = (options.eval_every, options.eval_episodes, options.eval_deterministic_episodes)
     assert found == (500, 3, 0)

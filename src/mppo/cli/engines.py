@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mppo.cli.parser import whole_number
 from mppo.errors import BadRequest
 
 if TYPE_CHECKING:
@@ -16,13 +17,14 @@ if TYPE_CHECKING:
 
 SOME_FAILED = 1
 """Exit code of a grid in which some runs failed."""
+CODES = "0 done; 1 some runs failed; 2 bad request; 130 stopped and saved"
 
 
 def add_engine_options(parser: argparse.ArgumentParser) -> None:
     """The options that say where and how many runs are carried out."""
     add = parser.add_argument
     add("--out", required=True, metavar="DIR", help="directory of the grid; may exist already")
-    add("--jobs", type=int, default=0, metavar="N", help="runs side by side (all cores)")
+    add("--jobs", type=whole_number, default=0, metavar="N", help="runs side by side (all cores)")
     add("--engine", choices=("local", "ray"), default="local", help="this machine, or Ray")
     add("--address", metavar="ADDR", help="of a Ray cluster (a local one is started)")
 

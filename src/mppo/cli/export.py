@@ -18,7 +18,7 @@ Write the policy in a run directory for use without mppo.
                       action bounds are inside
   policy.safetensors  plain arrays, with a description as JSON in the metadata
                       and in policy.json beside it; examples/numpy_policy.py
-                      runs it with NumPy alone
+                      runs it with NumPy
 
 Both say how an observation is flattened. Needs for ONNX: mppo[export]."""
 

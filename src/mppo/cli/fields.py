@@ -12,7 +12,7 @@ import typing
 from collections.abc import Callable
 from functools import lru_cache
 from itertools import pairwise
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, cast
 
 from mppo.cli.parser import number, one_of, whole_number
 from mppo.config import component_class, kind_of
@@ -66,7 +66,8 @@ def add_option(group: Any, option: Option) -> None:
         group.add_argument(flag, dest=option.name, action="store_true", help=text)
         return
     if option.default is not None:
-        shown = " ".join(map(str, option.default)) if _several(option.kind) else option.default
+        default = cast(Any, option.default)
+        shown = " ".join(str(part) for part in default) if _several(option.kind) else default
         text = f"{text} [{shown}]".strip()
     if option.kind is bool:
         off = ".".join([*flag.split(".")[:-1], f"no-{flag.split('.')[-1]}"])

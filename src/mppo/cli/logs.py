@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 
+from mppo.cli.parser import Parser
 from mppo.errors import BadRequest
+
+ABOUT = """\
+Convert the rows of a run: a table, or what TensorBoard, Weights & Biases or
+Trackio show. The names are those of Stable-Baselines3 where it has one; the
+x-axis is environment steps. Sending a run again sends only what is new."""
 
 
 def main(command: str, words: list[str]) -> int:
     """Convert the rows of a run directory."""
-    parser = argparse.ArgumentParser(
-        "mppo logs",
-        description="Convert the rows of a run: a table, or what TensorBoard, Weights & Biases or "
-        "Trackio show. The names are those of Stable-Baselines3 where it has one; the x-axis is "
-        "environment steps. Sending a run again sends only what is new.",
-        epilog="example: mppo logs runs/maze --csv maze.csv",
-    )
+    parser = Parser("logs", ABOUT, ["mppo logs runs/maze --csv maze.csv"])
     parser.add_argument("dir", metavar="DIR", help="the run directory")
     parser.add_argument("--csv", metavar="FILE", help="a table, one line for each iteration")
     parser.add_argument("--tensorboard", metavar="FOLDER", help="event files")

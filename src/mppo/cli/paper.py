@@ -5,49 +5,59 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from typing import Any
+import textwrap
+from functools import partial
+from typing import Any, NoReturn
 
 from mppo.cli import outputs
-from mppo.cli.engines import SOME_FAILED, add_engine_options, carry_out, usable, workers
-from mppo.cli.fields import whole_number
-from mppo.errors import BadRequest
+from mppo.cli.engines import CODES, SOME_FAILED, add_engine_options, carry_out, usable, workers
+from mppo.cli.parser import Parser, whole_number
+from mppo.errors import BadRequest, did_you_mean
 
-EPILOG = """\
-example:
-  mppo paper list
-  mppo paper run figure-2 --seeds 6 --out runs/paper
-  mppo paper status runs/paper
-  mppo paper figure figure-2 runs/paper --out figure-2.svg
-"""
+ABOUT = """\
+The paper's tables and figures: the runs they need, and ours beside theirs.
+
+{jobs}
+
+  mppo paper JOB --help   explains a job and shows an example"""
+EXAMPLES = (
+    "mppo paper list",
+    "mppo paper run figure-2 --seeds 6 --out runs/paper",
+    "mppo paper status runs/paper",
+    "mppo paper figure figure-2 runs/paper --out figure-2.svg",
+)
 
 
 def main(command: str, words: list[str]) -> int:
     """One of the sub-commands."""
-    parser = argparse.ArgumentParser(
-        "mppo paper",
-        description="The paper's tables and figures: the runs they need, and ours beside theirs.",
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    jobs = parser.add_subparsers(dest="job", metavar="JOB", required=True)
-    for name, (add, _, about, example) in JOBS.items():
-        add(
-            jobs.add_parser(
-                name,
-                help=about,
-                description=about[0].upper() + about[1:] + ".",
-                epilog=f"example: mppo paper {name} {example}",
-            )
-        )
-    options = parser.parse_args(words)
-    return JOBS[options.job][1](options)
+    if not words or words[0] not in JOBS:
+        _overview(words)
+    add, do, about, example = JOBS[words[0]]
+    text = textwrap.fill(about[0].upper() + about[1:] + ".", 80)
+    parser = Parser(f"paper {words[0]}", text, [f"mppo paper {words[0]} {example}"], CODES)
+    add(parser)
+    return do(parser.parse_args(words[1:]))
+
+
+def _overview(words: list[str]) -> NoReturn:
+    """Show what `mppo paper` can do, or refuse a word that is none of it."""
+    fill = partial(textwrap.fill, width=80, subsequent_indent=" " * 11)
+    jobs = "\n".join(fill(f"  {name:<8} {about}") for name, (_, _, about, _) in JOBS.items())
+    parser = Parser("paper", ABOUT.format(jobs=jobs), EXAMPLES, CODES)
+    parser.usage = "mppo paper JOB ..."
+    if words and words[0] in ("-h", "--help"):
+        parser.parse_args(["--help"])
+    if not words:
+        raise BadRequest(f"which job? Give one of {', '.join(JOBS)}; see mppo paper --help")
+    hint = did_you_mean(words[0], JOBS)
+    raise BadRequest(f'unknown job "{words[0]}"{hint or "; see mppo paper --help"}')
 
 
 def _list_options(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--json", action="store_true", help="all details, for programs")
     add("--no-calibrate", action="store_true", help="do not measure this machine (half a minute)")
-    add("--jobs", type=int, default=0, metavar="N", help="runs side by side (all cores)")
+    add("--jobs", type=whole_number, default=0, metavar="N", help="runs side by side (all cores)")
 
 
 def _list(options: argparse.Namespace) -> int:
@@ -101,15 +111,8 @@ def _run_options(parser: argparse.ArgumentParser) -> None:
         metavar="S",
         help="one number N: seeds 0 to N-1; several, or a range such as 6-11: those (0-5)",
     )
-    add("--steps", type=_steps, metavar="N", help="of every run (by task, see mppo envs)")
+    add("--steps", type=whole_number, metavar="N", help="of every run (by task, see mppo envs)")
     add_engine_options(parser)
-
-
-def _steps(text: str) -> int:
-    try:
-        return whole_number(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from error
 
 
 def seeds_of(words: list[str] | None) -> list[int] | None:
@@ -209,7 +212,7 @@ JOBS = {
         _run,
         "run what tables and figures need; a second call continues, more seeds or tasks add "
         "only what is missing",
-        "figure-2 table-1 --tasks Maze SparseHopper --seeds 6 --out runs/paper",
+        "figure-2 table-1 --tasks Maze --seeds 6 --out runs/paper",
     ),
     "status": (_status_options, _status, "say how every run of a grid stands", "runs/paper"),
     "table": (

@@ -93,7 +93,7 @@ class Progress:
         since, steps = self.counted or (self.started, self.before)
         shown.rate = max(shown.done - steps, 0) / max(now - since, 1e-9)
         if self.counted is None:  # the first iteration compiles: it says nothing of the rest
-            self.counted = (now, shown.done)
+            self.counted, self.said = (now, shown.done), now
         if self.live is None and not self.quiet and now - self.said > LINE_EVERY:
             self.said = now
             self._line()

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 
+from mppo.cli.parser import Parser
 from mppo.errors import BadRequest, StorageFault
+
+ABOUT = """\
+Write one self-contained HTML page about the runs in and below the given
+directories: learning curves with every seed, the course of picking, J and H of
+each path, updates, time, configuration, and the command to repeat each run. It
+opens from the disk, loads nothing from a network, and is readable without
+scripts."""
 
 
 def main(command: str, words: list[str]) -> int:
     """Read the runs and write the page."""
-    parser = argparse.ArgumentParser(
-        "mppo report",
-        description="Write one self-contained HTML page about the runs in and below the given "
-        "directories: learning curves with every seed, the course of picking, J and H of each "
-        "path, updates, time, configuration, and the command to repeat each run. It opens from "
-        "the disk, loads nothing from a network, and is readable without scripts.",
-        epilog="example: mppo report runs/maze --out report.html",
-    )
+    parser = Parser("report", ABOUT, ["mppo report runs/maze --out report.html"])
     add = parser.add_argument
     add("dirs", nargs="+", metavar="DIR", help="a run, or a directory with runs in or below it")
     add("--out", default="report.html", metavar="FILE", help="the page to write (report.html)")

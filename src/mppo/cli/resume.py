@@ -2,42 +2,47 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 
+from mppo.cli.parser import Parser, whole_number
+from mppo.cli.train import CODES
 from mppo.described import described
 from mppo.errors import BadRequest
 from mppo.interrupts import Interrupts
 
+ABOUT = """\
+Go on with an interrupted run. It ends with the same bits as if it had never
+been interrupted. A finished run is left as it is."""
+
 
 def main(command: str, words: list[str], interrupts: Interrupts) -> int:
     """Take up a run from its newest good checkpoint."""
-    parser = argparse.ArgumentParser(
-        "mppo resume",
-        description="Go on with an interrupted run. It ends with the same bits as if it had never "
-        "been interrupted. A finished run is left as it is.",
-        epilog="example: mppo resume runs/maze",
+    parser = Parser("resume", ABOUT, ["mppo resume runs/maze"], CODES)
+    add = parser.add_argument
+    add("dir", metavar="DIR", help="the run directory")
+    add("--workers", type=whole_number, default=0, metavar="N", help="threads for stepping [all]")
+    add(
+        "--checkpoint-every",
+        type=whole_number,
+        default=0,
+        metavar="N",
+        help="iterations between checkpoints [0: at most a minute is lost]",
     )
-    parser.add_argument("dir", metavar="DIR", help="the run directory")
-    parser.add_argument("--workers", type=int, default=0, help="threads for stepping (all cores)")
-    parser.add_argument(
-        "--checkpoint-every", type=int, default=0, help="iterations between checkpoints (auto)"
-    )
-    parser.add_argument(
+    add(
         "--allow-imports",
         action="store_true",
         help="import components and environments of other packages that the run names (runs their "
         "code)",
     )
-    parser.add_argument(
+    add(
         "--tensorboard",
         action="store_true",
         help="also write event files (a run that has some goes on writing them)",
     )
-    parser.add_argument("--wandb", metavar="PROJECT", help="also log to Weights & Biases")
-    parser.add_argument("--trackio", metavar="PROJECT", help="also log to Trackio")
-    parser.add_argument("--quiet", action="store_true", help="print nothing but errors")
+    add("--wandb", metavar="PROJECT", help="also log to Weights & Biases")
+    add("--trackio", metavar="PROJECT", help="also log to Trackio")
+    add("--quiet", action="store_true", help="print nothing but errors")
     options = parser.parse_args(words)
 
     from mppo.cli.train import carry_out, loggers_of

@@ -2,37 +2,31 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 from pathlib import Path
 from typing import Any
 
-from mppo.cli.engines import add_engine_options, carry_out, usable, workers
+from mppo.cli.engines import CODES, add_engine_options, carry_out, usable, workers
+from mppo.cli.parser import Parser
 
-EPILOG = """\
-The file names tasks, methods and seeds; every field of a method can be set or varied:
+ABOUT = """\
+Run a grid of tasks, methods and seeds from a TOML file. It names tasks, methods
+and seeds; every field of a method can be set or varied:
 
   steps = 1e6
   seeds = 6                        # 0 to 5; or a list
-  tasks = ["mppo/Maze-v0", {env = "mppo/Maze-v0", arguments = {layout = "one-wall"}}]
-  methods = ["trpo", {name = "mp-trpo", vary = {"picking.alpha" = [0.0, 0.1, 0.5]}}]
+  tasks = ["mppo/Maze-v0",
+           {env = "mppo/Maze-v0", arguments = {layout = "one-wall"}}]
+  methods = ["trpo", {name = "mp-trpo", vary = {"picking.alpha" = [0, 0.1]}}]
 
-A second call continues; more seeds, tasks or values add only what is missing.
-
-example:
-  mppo sweep examples/sweep.toml --jobs 2 --out runs/sweep
-"""
+A second call continues; more seeds, tasks or values add only what is missing."""
 
 
 def main(command: str, words: list[str]) -> int:
     """Read the file, run what is missing."""
-    parser = argparse.ArgumentParser(
-        "mppo sweep",
-        description="Run a grid of tasks, methods and seeds from a TOML file.",
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    example = "mppo sweep examples/sweep.toml --jobs 2 --out runs/sweep"
+    parser = Parser("sweep", ABOUT, [example], CODES)
     parser.add_argument("file", metavar="FILE.toml", help="what to run")
     add_engine_options(parser)
     options = parser.parse_args(words)

@@ -129,7 +129,7 @@ def _observation(space: spaces.Space) -> list[dict[str, Any]]:
             "shape": list(leaf.shape or ()),
             "from": a,
             "to": b,
-            "one_hot": isinstance(leaf, spaces.Discrete | spaces.MultiDiscrete),
+            "one_hot": isinstance(leaf, spaces.Discrete | spaces.MultiDiscrete | spaces.Text),
         }
         for (name, leaf), (a, b) in zip(leaves, pairwise(edges), strict=True)
     ]

@@ -1,7 +1,8 @@
 """What the site needs beyond mkdocs.
 
-Results and decisions are listed from their folders, so that a new page needs no entry in mkdocs.yml.
-Files of the repository that pages link to become pages: a link such as [`pick`](../src/mppo/iteration.py)
+Results and decisions are listed from their folders: a new page needs no entry in mkdocs.yml.
+
+Files of the repository that pages link to become pages. A link [`pick`](../src/mppo/iteration.py)
 works where the repository is browsed. In the site it leads to a copy of that file, and to the line
 of `pick` if the file defines it.
 """

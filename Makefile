@@ -47,7 +47,7 @@ campaign: $(READY) ## the long tests of reliability: an hour; goes on where it w
 	$(call step,campaign,$(BIN)/python -m campaign all)
 
 docs: $(READY) ## the documentation as a site that needs no network: site/index.html
-	$(call step,docs,NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict)
+	$(call step,docs,NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict)
 
 fix: $(READY) ## format, and repair what the linter can
 	$(BIN)/ruff format .

@@ -18,6 +18,9 @@ from mkdocs.structure.pages import Page
 
 ROOT = Path(__file__).parent
 LINK = re.compile(r"(?<!!)\[([^\]]*)\]\(([^)#\s]+)\)")
+NAMED = re.compile(
+    r'(?P<start>href="[./]*source/(?P<file>[^"]+\.py)\.html)"><code>(?P<name>[\w.]+)</code>'
+)
 LANGUAGES = {".py": "python", ".toml": "toml", ".md": "markdown"}
 
 
@@ -71,6 +74,9 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
     """Lead links that leave the documentation to those pages."""
+    if page.file.src_uri.startswith("source/"):
+        page.meta["search"] = {"exclude": True}
+        return markdown
 
     def inside(match: re.Match) -> str:
         text, target = match.groups()
@@ -78,11 +84,17 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
         if name is None:
             return match[0]
         here = os.path.dirname(page.file.src_uri) or "."
-        there = os.path.relpath(f"source/{name}.md", here)
-        line = definitions(ROOT / name).get(text.strip("`")) if name.endswith(".py") else None
-        return f"[{text}]({there}{f'#__codelineno-0-{line}' if line else ''})"
+        return f"[{text}]({os.path.relpath(f'source/{name}.md', here)})"
 
-    if page.file.src_uri.startswith("source/"):
-        page.meta["search"] = {"exclude": True}
-        return markdown
     return LINK.sub(inside, markdown)
+
+
+def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Lead links with a name for their text to its line; mkdocs cannot check these anchors."""
+
+    def to_line(match: re.Match) -> str:
+        line = definitions(ROOT / match["file"]).get(match["name"])
+        anchor = f"#__codelineno-0-{line}" if line else ""
+        return f'{match["start"]}{anchor}"><code>{match["name"]}</code>'
+
+    return NAMED.sub(to_line, html)

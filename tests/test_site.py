@@ -18,7 +18,7 @@ def site(tmp_path_factory):
     """The built site. Warnings are errors: broken links and pages outside the navigation."""
     out = tmp_path_factory.mktemp("site")
     answer = subprocess.run(
-        [sys.executable, "-m", "mkdocs", "build", "--quiet", "--strict", "--site-dir", str(out)],
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(out)],
         cwd=ROOT,
         env=os.environ | {"NO_MKDOCS_2_WARNING": "1"},
         capture_output=True,

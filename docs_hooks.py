@@ -1,6 +1,7 @@
 """What the site needs beyond mkdocs.
 
 Results and decisions are listed from their folders: a new page needs no entry in mkdocs.yml.
+Examples in docstrings are shown as code.
 
 Files of the repository that pages link to become pages. A link [`pick`](../src/mppo/iteration.py)
 works where the repository is browsed. In the site it leads to a copy of that file, and to the line
@@ -12,6 +13,7 @@ import os
 import re
 from pathlib import Path
 
+import griffe
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
@@ -21,7 +23,16 @@ LINK = re.compile(r"(?<!!)\[([^\]]*)\]\(([^)#\s]+)\)")
 NAMED = re.compile(
     r'(?P<start>href="[./]*source/(?P<file>[^"]+\.py)\.html)"><code>(?P<name>[\w.]+)</code>'
 )
+DOCTEST = re.compile(r"^(>>> .*(?:\n.+)*)", re.M)
 LANGUAGES = {".py": "python", ".toml": "toml", ".md": "markdown"}
+
+
+class FencedDoctests(griffe.Extension):
+    """Show doctests as code; as plain Markdown they would be quotations."""
+
+    def on_object(self, *, obj: griffe.Object, **kwargs) -> None:
+        if obj.docstring is not None:
+            obj.docstring.value = DOCTEST.sub(r"```pycon\n\1\n```", obj.docstring.value)
 
 
 def outside(page: str, target: str) -> str | None:
@@ -67,7 +78,9 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     for name in sorted(wanted - {None}):
         language = LANGUAGES.get(Path(name).suffix, "text")
         text = (ROOT / name).read_text()
-        content = f'# {name}\n\n~~~~ {{.{language} linenums="1"}}\n{text}\n~~~~\n'
+        content = (
+            f'---\nhide: [toc]\n---\n# {name}\n\n~~~~ {{.{language} linenums="1"}}\n{text}\n~~~~\n'
+        )
         files.append(File.generated(config, f"source/{name}.md", content=content))
     return files
 

@@ -28,6 +28,8 @@ def run(method, seed=0, iterations=2):
 def test_two_iterations_keep_the_contract(name):
     """Finite, compiled once, the same for the same seed, and the samples paid for."""
     method = SMALL[name]
+    compiled = programs(method, CHOOSING)  # shared with other tests, which may have used it before
+    before = compiled.learn._cache_size(), compiled.pick._cache_size()
     agent = run(method)
     assert agent.architecture == CHOOSING
     assert [row["steps"] for row in agent.metrics] == [ENVS * STEPS, 2 * ENVS * STEPS]
@@ -42,9 +44,8 @@ def test_two_iterations_keep_the_contract(name):
     assert json.dumps(plain(again.metrics)) == json.dumps(plain(agent.metrics))
     other = run(method, seed=1)
     assert json.dumps(plain(other.metrics)) != json.dumps(plain(agent.metrics))
-    compiled = programs(method, CHOOSING)
-    assert compiled.learn._cache_size() == 1
-    assert compiled.pick._cache_size() == 1
+    assert compiled.learn._cache_size() <= before[0] + 1
+    assert compiled.pick._cache_size() <= before[1] + 1
     assert config.from_json(json.loads(json.dumps(config.to_json(method)))) == method
 
 

@@ -6,9 +6,9 @@ import re
 
 import pytest
 
+from mppo import train
 from mppo.cli import main
 from mppo.report import html
-from mppo.train import train
 from tests.report.made import described, write
 from tests.report.parsed import Parsed
 from tests.test_resume import SMALL as RESUMED
@@ -120,6 +120,7 @@ def test_differences_come_first_and_failures_before_all(many):
         "Mean return of the evaluation"
     )
     assert "fault/batch.safetensors" in text
+    assert "1 run; 1 not at the end" in text
     differ = many.index("<h3>What differs</h3>")
     assert differ < many.index("What all runs share")
     assert "<code>ppo</code>" in many[differ:]
@@ -165,7 +166,7 @@ def test_no_environment_variable_reaches_the_page(tmp_path, monkeypatch):
 def test_a_hundred_runs_stay_small(tmp_path):
     for place in range(100):
         name = ("mp-trpo", "trpo", "multi-trpo", "ppo")[place % 4]
-        write(tmp_path / f"{place:03}", described(name, place), paths=8, iterations=200)
+        write(tmp_path / f"{place:03}", described(name, place), paths=8, iterations=120)
     page = html([tmp_path])
     assert len(page.encode()) < 5e6
     assert Parsed(page).classes["strip"] == 100

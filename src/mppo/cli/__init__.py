@@ -53,8 +53,8 @@ example:
 
 exit codes:
   0 done; 2 a request that cannot be met; 65 the environment broke its contract;
-  70 internal error; 73 another process writes there; 74 a file cannot be written
-  or is not good; 130, 143 stopped by SIGINT, SIGTERM after saving
+  70 internal error; 73 another process writes there; 74 a file is not good or
+  cannot be written; 130, 143 stopped by SIGINT, SIGTERM after saving
 """
 
 

@@ -57,6 +57,7 @@ class RayWorkers:
         if importlib.util.find_spec("ray") is None:
             raise BadRequest('the engine "ray" needs Ray: pip install "mppo[ray]"')
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+        os.environ.setdefault("RAY_worker_niceness", "0")  # as the local engine's, not 15
         os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # or Ray warns about GPUs
         import ray
         import ray.exceptions

@@ -119,10 +119,11 @@ class Chart:
         )
         curves = "".join(self._curves(place, one, x, y) for place, one in enumerate(series))
         levels = "".join(
-            f'<path class="reference" d="M0 {n(float(y(level)))}h{width}"/>'
-            f'<text class="reference" x="{width - 4}" y="{n(float(y(level)) - 4)}" '
+            f'<path class="reference" d="M0 {n(at)}h{width}"/>'
+            f'<text class="reference" x="{width - 4}" y="{n(at - 4 if at > 18 else at + 14)}" '
             f'text-anchor="end">{escaped(name)}</text>'
             for level, name in self.references
+            for at in [float(y(level))]
         )
         domain = tag(
             "svg",

@@ -28,6 +28,11 @@ class Group:
     runs: tuple[RunRecord, ...]
     flat: dict[str, str]
 
+    @property
+    def place(self) -> str:
+        """The task as it is shown."""
+        return self.task.removeprefix("mppo/")
+
 
 def flattened(value: Any, prefix: str = "") -> dict[str, str]:
     """A configuration as dotted names and texts; the kind of a component stands for the component.

@@ -113,6 +113,7 @@ def learning_curve(groups: Sequence[Group], looks: Looks, title: str, limit: int
         for run in group.runs
     )
     log, key = ("evaluations", "mean_return") if evaluated else ("metrics", "return_mean")
+    width = 1 if evaluated else _width([run for group in groups for run in group.runs])
     series = [
         Series.of(
             group.label,
@@ -122,7 +123,7 @@ def learning_curve(groups: Sequence[Group], looks: Looks, title: str, limit: int
                 for run in group.runs
                 if getattr(run, log)
             ],
-            1 if evaluated else _width(group.runs),
+            width,
         )
         for group in groups
     ]
@@ -130,6 +131,7 @@ def learning_curve(groups: Sequence[Group], looks: Looks, title: str, limit: int
     what = "Mean return of the evaluation episodes" if evaluated else "Return of the batches"
     how = "; thin: each seed, thick: their mean" if most > 1 else ""
     how += ", band: its 95 % t interval" if most >= FEWEST else ""
+    how += f"; moving mean over {width} iterations" if width > 1 else ""
     return Chart(title, series, f"{what}{how}.", form, limit=limit)
 
 

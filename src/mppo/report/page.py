@@ -115,7 +115,7 @@ class Page:
         """What went wrong, before anything else."""
         lines = [tag("li", escaped(problem, 600)) for problem in self.problems]
         for run in self.runs:
-            if run.status not in ("finished", "complete"):
+            if not run.ended:
                 kept = "".join(
                     f" Kept: {tag('code', escaped(f'fault/{name}', 80))}."
                     for name in run.fault_files[:4]
@@ -134,11 +134,14 @@ class Page:
         if len(by_task) <= _HERO:
             return "".join(self._compared(task, found) for task, found in by_task)
         cards = "".join(
-            diagnostics.learning_curve(found, self.looks, task, self.points, _CARD).figure()
-            for task, found in by_task
+            diagnostics.learning_curve(
+                found, self.looks, found[0].place, self.points, _CARD
+            ).figure()
+            for _, found in by_task
         )
         rows = "".join(
-            tag("h3", escaped(task)) + tables.results(found, self.looks) for task, found in by_task
+            tag("h3", escaped(found[0].place)) + tables.results(found, self.looks)
+            for task, found in by_task
         )
         return tag("div", cards, class_="cards") + rows + tag("p", _HOW, class_="hint")
 
@@ -151,7 +154,7 @@ class Page:
         return self._hero(task, found, numbers) + below + hint + group_maps(found)
 
     def _hero(self, task: str, found: list[Group], beside: str) -> str:
-        title = "Return" if len(self.tasks) == 1 else task
+        title = "Return" if len(self.tasks) == 1 else found[0].place
         figure = diagnostics.learning_curve(found, self.looks, title, self.points).figure()
         figure = figure or tag("p", "No episode ended yet: there is no return to show.")
         return tag("div", beside + figure, class_="hero") if beside else figure
@@ -182,7 +185,7 @@ class Page:
             content = tag("div", figures, class_="cards three")
             if len(self.tasks) > 1:
                 several = len(self.tasks) > _HERO
-                content = _folded(escaped(task), content, open_at_first=not several)
+                content = _folded(escaped(found[0].place), content, open_at_first=not several)
             parts.append(content)
         return "".join(parts)
 
@@ -200,7 +203,7 @@ class Page:
         with_maps = len(self.runs) <= _MAPS
         folded = "".join(
             _folded(
-                f"{tables.named(group, self.looks)} <span>{escaped(group.task, 90)}, "
+                f"{tables.named(group, self.looks)} <span>{escaped(group.place, 90)}, "
                 f"seed {escaped(run.word('seed'), 20)}</span> {tables.status(run)}",
                 self._details(run, with_maps),
                 len(self.runs) <= _OPEN,
@@ -249,8 +252,8 @@ class Page:
 
 
 _HOW = (
-    "Return at the end: mean of the last tenth of the evaluations of each run; ±: 95 % t interval "
-    "of the mean over seeds. Seeds are sorted."
+    "Return at the end: mean of the last tenth of the evaluations of each run (of its batches, if "
+    "none were made); ±: 95 % t interval of the mean over seeds. Seeds are sorted."
 )
 
 

@@ -69,6 +69,11 @@ class RunRecord:
         return "unfinished"
 
     @property
+    def ended(self) -> bool:
+        """Whether it did all that it was to do."""
+        return self.status in ("finished", "complete")
+
+    @property
     def message(self) -> str:
         """What is to be said of a run that did not come to its end."""
         if self.status == "failed":

@@ -60,7 +60,7 @@ class Scale(NamedTuple):
                 return found
         rough = (self.high - self.low) / about
         unit = 10.0 ** math.floor(math.log10(rough))
-        step = next(m * unit for m in (1, 2, 5, 10) if m * unit >= rough * 0.999)
+        step = next(m * unit for m in (1, 2, 5, 10) if m * unit >= 0.7 * rough)
         first = math.ceil(self.low / step - 1e-9)
         last = math.floor(self.high / step + 1e-9)
         return [float(f"{n * step:.12g}") for n in range(first, last + 1)]

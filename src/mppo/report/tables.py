@@ -68,13 +68,20 @@ def results(groups: Sequence[Group], looks: Looks) -> str:
         rows.append(
             [
                 named(group, looks),
-                str(len(group.runs)),
+                _counted(group),
                 f"<b>{text.value(mean)}</b> {width}",
                 tag("span", seeds, class_="seeds"),
                 text.value(max(best_return(run) for run in group.runs)),
             ]
         )
     return table(["", "runs", "return at the end", "each seed", "best"], rows, "results")
+
+
+def _counted(group: Group) -> str:
+    """How many runs there are, and how many of them did not come to their end."""
+    open_ended = sum(not run.ended for run in group.runs)
+    missing = f" <small>{open_ended} not at the end</small>" if open_ended else ""
+    return f"{len(group.runs)}{missing}"
 
 
 def standings(groups: Sequence[Group], looks: Looks) -> str:
@@ -86,12 +93,14 @@ def standings(groups: Sequence[Group], looks: Looks) -> str:
         width = f" <small>± {text.value(half, 2)}</small>" if np.isfinite(half) else ""
         seeds = " ".join(text.value(final) for final in np.sort(finals))
         count = text.plural(len(finals), "run")
+        open_ended = sum(not run.ended for run in group.runs)
+        missing = f"; {open_ended} not at the end" if open_ended else ""
         entries.append(
             tag(
                 "li",
                 tag("span", named(group, looks), class_="name")
                 + f"<b>{text.value(mean)}{width}</b>"
-                + tag("span", f"{count}: {seeds}" if len(finals) > 1 else count),
+                + tag("span", (f"{count}: {seeds}" if len(finals) > 1 else count) + missing),
             )
         )
     return tag("ul", "".join(entries), class_="tiles standings")
@@ -115,7 +124,7 @@ def time(groups: Sequence[Group], looks: Looks, with_task: bool) -> str:
         first = np.mean([sum(_first(run, phase) for phase in PHASES) for run in runs])
         name = named(group, looks)
         if with_task:
-            name += tag("span", escaped(group.task.removeprefix("mppo/"), 90), class_="task")
+            name += tag("span", escaped(group.place, 90), class_="task")
         cells = [
             f"{text.duration(part)} <small>{text.share(part, total)}</small>"
             for part in parts.tolist()
@@ -172,7 +181,7 @@ def runs(groups: Sequence[Group], looks: Looks, anchors: dict[str, str]) -> str:
                 [
                     link,
                     named(group, looks),
-                    escaped(group.task.removeprefix("mppo/"), 90),
+                    escaped(group.place, 90),
                     escaped(run.word("seed"), 20),
                     status(run),
                     text.steps(steps_done(run)),

@@ -169,7 +169,7 @@
       this.figure.classList.toggle("zoomed", !whole);
       const first = this.stepsAt(a), last = this.stepsAt(b);
       const rough = (last - first) / 5, power = 10 ** Math.floor(Math.log10(rough));
-      const stride = [1, 2, 5, 10].map((m) => m * power).find((s) => s >= rough * .999);
+      const stride = [1, 2, 5, 10].map((m) => m * power).find((s) => s >= rough * .7);
       this.ticks.replaceChildren();
       for (let t = Math.ceil(first / stride - 1e-9) * stride; t <= last + stride * 1e-6; t += stride) {
         const x = this.left + (t - first) / (last - first) * this.width;

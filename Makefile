@@ -18,7 +18,7 @@ step = @start=$$(date +%s); $(2) || { echo "-- $(1): FAILED"; exit 1; }; \
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test check static slow campaign fix lock clean
+.PHONY: help setup demo test check static slow campaign docs fix lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "make %-8s %s\n", $$1, $$2}' Makefile
@@ -46,6 +46,9 @@ slow: $(READY) ## the learning tests, in tests/slow
 campaign: $(READY) ## the long tests of reliability: an hour; goes on where it was left
 	$(call step,campaign,$(BIN)/python -m campaign all)
 
+docs: $(READY) ## the documentation as a site that needs no network: site/index.html
+	$(call step,docs,NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict)
+
 fix: $(READY) ## format, and repair what the linter can
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
@@ -58,7 +61,7 @@ lock: .venv-lock/bin/uv ## resolve requirements.lock again (UPGRADE=--upgrade fo
 		echo "requirements.lock must not name an index or an address"; exit 1; fi
 
 clean: ## remove the environments, caches and built files
-	rm -rf $(VENV) .venv-lock .pytest_cache .ruff_cache .hypothesis .import_linter_cache build dist demo
+	rm -rf $(VENV) .venv-lock .pytest_cache .ruff_cache .hypothesis .import_linter_cache build dist demo site
 	find src tests -type d -name __pycache__ -prune -exec rm -rf {} +
 
 # The stamp is touched last, so an interrupted install is done again.

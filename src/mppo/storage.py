@@ -21,6 +21,8 @@ def require_space(path: Path, needed: int) -> None:
     there = next(p for p in (path.absolute(), *path.absolute().parents) if p.exists())
     with reported(path):
         found = os.statvfs(there)
+    if not found.f_blocks:
+        return  # no file system that counts its bytes: writing will tell
     free, wanted = found.f_bavail * found.f_frsize, needed + RESERVE
     if free < wanted:
         raise StorageFault(

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from mppo.minibatches import epochs_of_minibatches
+from mppo.minibatches import epochs_of_minibatches, shuffled
 
 
 def visits(n, epochs, minibatch, key=0):
@@ -48,3 +48,21 @@ def test_fields_stay_together():
     step = lambda carry, part: (carry, part)
     _, (left, right) = epochs_of_minibatches(step, (), samples, 2, 5, jax.random.key(0))
     np.testing.assert_array_equal(10.0 * np.asarray(left), right)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 64, 65, 1000])
+def test_a_shuffle_is_a_permutation(n):
+    order = np.asarray(shuffled(jax.random.key(n), n))
+    assert sorted(order) == list(range(n))
+
+
+def test_every_order_of_three_and_every_place_of_fifty_come_up_equally_often():
+    keys = jax.random.split(jax.random.key(0), 6000)
+    orders = np.asarray(jax.vmap(lambda k: shuffled(k, 3))(keys))
+    counts = np.unique(orders @ [9, 3, 1], return_counts=True)[1]
+    assert len(counts) == 6
+    assert abs(counts - 1000).max() < 120  # 4 standard deviations
+    places = np.asarray(jax.vmap(lambda k: shuffled(k, 50))(keys))
+    table = np.stack([np.bincount(places[:, p], minlength=50) for p in range(50)])
+    chi_square = np.sum((table - 120) ** 2 / 120)
+    assert abs(chi_square - 49**2) < 4 * np.sqrt(2 * 49**2)

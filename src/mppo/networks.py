@@ -60,6 +60,15 @@ class Mlp:
         return x @ layers[-1].weights + layers[-1].biases
 
 
+def slope(activation: Activation, x: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """The activation and its derivative.
+
+    >>> print(*slope("tanh", jnp.array([0.0])))
+    [0.] [1.]
+    """
+    return jax.jvp(_activations()[activation], (x,), (jnp.ones_like(x),))
+
+
 def _activations() -> dict[str, Callable[[jax.Array], jax.Array]]:
     return {"tanh": jnp.tanh, "relu": jax.nn.relu, "elu": jax.nn.elu, "silu": jax.nn.silu}
 

@@ -48,9 +48,15 @@ class Architecture:
 
     def statistics(self, policy: Policy, observation: jax.Array) -> jax.Array:
         """The statistics of the action distribution at one observation."""
-        x = filters.apply(policy.filter, observation) if self.filtered else observation
-        outputs = self.network.apply(policy.parameters.network, x)
+        outputs = self.network.apply(policy.parameters.network, self._seen(policy, observation))
         return self.head.statistics(outputs, policy.parameters.free)
+
+    def seen(self, policy: Policy, observations: jax.Array) -> jax.Array:
+        """What the network gets of a stack [N, obs]."""
+        return jax.vmap(self._seen, in_axes=(None, 0))(policy, observations)
+
+    def _seen(self, policy: Policy, observation: jax.Array) -> jax.Array:
+        return filters.apply(policy.filter, observation) if self.filtered else observation
 
     def log_prob(self, policy: Policy, observation: jax.Array, action: jax.Array) -> jax.Array:
         """Log probability (density) of one action."""

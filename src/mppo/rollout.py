@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import queue
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv, Vecto
 from mppo import faults
 from mppo.actor import Actor
 from mppo.envs.checked import CheckedVectorEnv
-from mppo.envs.contract import checked_state
+from mppo.envs.contract import Halt, Limits, Rows, checked_state
 from mppo.errors import BadRequest
 from mppo.seeding import Role, generator, integer
 from mppo.spaces import Spaces
@@ -227,26 +228,36 @@ class Collector:
         start: int,
         stop: int,
     ) -> None:
-        act, clip, warned = actor.stepper(), self.clip, lane.warned
+        net, observation = actor.adds_noise, lane.observation
         low, high = self.spaces.action.low, self.spaces.action.high  # type: ignore
-        observations, actions, rewards = rows.observations[e], rows.actions[e], rows.rewards[e]
-        step, observation = lane.step, lane.observation
-        for t in range(start, stop):
-            row = observations[t]
-            row[:] = observation
-            action = act(row, noise[t])
-            actions[t] = action
-            if clip:
-                action = np.clip(action, low, high)
-            rewards[t], terminated, truncated = step(action)
-            if any(warned()) and lane.bad_numbers():
-                where = f"environment {e}, step {t} of iteration {self._iteration}"
-                faults.bad_numbers(lane, self.spaces.name, where, self.seed, action)
+        parts = noise, rows.observations[e], rows.actions[e], rows.rewards[e]
+        if net is None or not lane.can_stretch():
+            steps = partial(self._step, lane, actor, low, high)
+        else:
+            steps = partial(lane.stretch, net, Limits(self.clip, low, high))
+        t = start
+        while t < stop:
+            halt = steps(Rows(*parts), t, stop)
+            t += halt.steps
+            if halt.warned and lane.bad_numbers():
+                where = f"environment {e}, step {t - 1} of iteration {self._iteration}"
+                faults.bad_numbers(lane, self.spaces.name, where, self.seed, lane.data.ctrl)
+            terminated, truncated = lane.ended()
             if terminated or truncated:
-                rows.terminated[e, t], rows.truncated[e, t] = terminated, truncated
-                rows.next_observations[e, t] = observation
+                rows.terminated[e, t - 1], rows.truncated[e, t - 1] = terminated, truncated
+                rows.next_observations[e, t - 1] = observation
                 lane.reset()
         self._now[e] = observation
+
+    def _step(self, lane: Any, actor: Actor, low, high, rows: Rows, start: int, stop: int) -> Halt:
+        """One step of a policy that compiled code cannot run."""
+        rows.observations[start] = lane.observation
+        action = actor.act(rows.observations[start], rows.noise[start])
+        rows.actions[start] = action
+        if self.clip:
+            action = np.clip(action, low, high)
+        rows.rewards[start], _, _ = lane.step(action)
+        return Halt(1, 0.0, True, any(lane.warned()))
 
     def _in_step(self, actor: Actor, noise: np.ndarray, rows: Buffers) -> None:
         """All environments side by side; ended ones restart before the next step."""

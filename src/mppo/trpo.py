@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf
 from typing import NamedTuple
 
+from mppo.curvature import Product, fisher_product
 from mppo.errors import check_ranges
 from mppo.lazy import flatten_util, jax, jnp
 from mppo.policies import Architecture, Policy
 from mppo.surrogate import log_probs, statistics
 from mppo.types import Batch, Bonus
 
-Product = Callable[["jax.Array"], "jax.Array"]
 SMALLEST_RESIDUAL = 1e-10  # squared; below it the system counts as solved
 ZERO_GRADIENT = 1e-8  # no entry larger: there is nothing to follow
 
@@ -22,7 +21,8 @@ class Solution(NamedTuple):
     """What the conjugate gradient found."""
 
     x: jax.Array
-    residual: jax.Array  # squared length of b - A x
+    left: jax.Array  # b - A x
+    residual: jax.Array  # its squared length
     iterations: jax.Array
 
 
@@ -101,7 +101,7 @@ class Trpo:
         fisher = fisher_product(architecture, policy, batch.observations[:: self.fisher_stride])
         hessian = lambda v: fisher(v) + self.damping * v
         solution = conjugate_gradient(hessian, g, self.cg_iterations)
-        curvature = solution.x @ hessian(solution.x)
+        curvature = solution.x @ (g - solution.left)  # what is left of g is g - Hx
         usable = (curvature > 0) & jnp.isfinite(curvature) & (jnp.max(jnp.abs(g)) > ZERO_GRADIENT)
         length = jnp.sqrt(2 * self.max_kl / jnp.where(usable, curvature, 1.0))
         full = jnp.where(usable, length * solution.x, 0.0)
@@ -142,20 +142,6 @@ class Trpo:
         return jax.lax.while_loop(going, try_next, start)
 
 
-def fisher_product(architecture: Architecture, policy: Policy, observations: jax.Array) -> Product:
-    """v -> F v, the Hessian of the mean KL at the policy itself.
-
-    At equal policies that Hessian is J' M J with J the derivative of the distributions' statistics
-    and M their Fisher information, so one linearisation serves all products.
-    """
-    theta, unravel = flatten_util.ravel_pytree(policy.parameters)
-    at = lambda t: statistics(architecture, Policy(unravel(t), policy.filter), observations)
-    stats, push = jax.linearize(at, theta)
-    pull = jax.linear_transpose(push, theta)
-    information = jax.vmap(architecture.head.fisher)
-    return lambda v: pull(information(stats, push(v)) / stats.shape[0])[0]
-
-
 def conjugate_gradient(product: Product, b: jax.Array, iterations: int) -> Solution:
     """Solve A x = b for a positive definite A known by its products.
 
@@ -182,4 +168,4 @@ def conjugate_gradient(product: Product, b: jax.Array, iterations: int) -> Solut
 
     start = (jnp.asarray(0), jnp.zeros_like(b), b, b, jnp.asarray(True))
     n, x, r, _, _ = jax.lax.while_loop(going, step, start)
-    return Solution(x, r @ r, n)
+    return Solution(x, r, r @ r, n)

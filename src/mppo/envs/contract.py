@@ -1,7 +1,7 @@
 """What all our vector environments share: horizons, reset masks and the autoreset modes."""
 
 import sys
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from gymnasium.vector import AutoresetMode
@@ -110,3 +110,29 @@ def checked_state(state: State, expected: State) -> State:
                 f"allowed: {like.dtype} of shape {like.shape}"
             )
     return {name: np.asarray(value) for name, value in state.items()}
+
+
+class Rows(NamedTuple):
+    """Where the steps are written, and the noise they need: one row for each."""
+
+    noise: np.ndarray
+    observations: np.ndarray
+    actions: np.ndarray
+    rewards: np.ndarray
+
+
+class Limits(NamedTuple):
+    """Bounds that actions are clipped to, if they are."""
+
+    clip: bool
+    low: np.ndarray
+    high: np.ndarray
+
+
+class Halt(NamedTuple):
+    """Why and where a stretch came to its end."""
+
+    steps: int  # that were taken
+    x: float
+    healthy: bool
+    warned: bool  # the last step left a bad number

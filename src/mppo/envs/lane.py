@@ -5,9 +5,11 @@ products run in the order and the dtype that Gymnasium has (the control cost of 
 a float32), and the random draws of a reset come in Gymnasium's order.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from math import isfinite
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +17,13 @@ from .contract import State, checked_state
 from .engine import BAD_NUMBERS, mujoco
 from .generators import fresh_generator, generator_words, set_generator_words
 
+if TYPE_CHECKING:
+    from mppo.forward import Forward
+
+    from .contract import Halt, Limits, Rows
+    from .stretch import Body
+
+PLAIN, WALKER, HOPPER, ANT = range(4)  # whose rules hold
 _INTEGRATION = mujoco.mjtState.mjSTATE_INTEGRATION
 _mj_step, _mj_forward, _mj_reset = mujoco.mj_step, mujoco.mj_forward, mujoco.mj_resetData
 _sum, _maximum, _minimum = np.add.reduce, np.maximum, np.minimum
@@ -25,6 +34,7 @@ _copyto, _FLOAT32 = np.copyto, np.dtype(np.float32)
 class Lane:
     """One sub-environment; a robot's class adds `_read` (observation, health) and `_pay` (reward).
 
+    What a class does here in Python, `stretch` does again in compiled code, told by `_rules`.
     `base` is Gymnasium's own environment: the source of all parameters. The model is shared by
     the lanes of a vector environment, each has its own data.
     """
@@ -54,6 +64,8 @@ class Lane:
         self._warned = np.zeros(int(mujoco.mjtWarning.mjNWARNING), dtype=np.int64)
         self.warned: Callable[[], list[int]] = self.data.warning.number.tolist  # since the reset
         self._pay: Callable[[float, np.ndarray], float] = self._dense_reward
+        self._sparse: tuple[float, bool] | None = None  # threshold, both directions
+        self._compiled: Body | None = None
 
     def reset(self) -> None:
         """Draw a fresh start from the generator and fill the observation."""
@@ -78,13 +90,66 @@ class Lane:
         if self._needs_forces:
             _mj_forces(self.model, self.data)
         self._read()
-        self.elapsed = elapsed = self.elapsed + 1
-        reward = self._pay(before, action)
-        return reward, self._terminates and not self._healthy, elapsed >= self.horizon
+        self.elapsed += 1
+        return self._pay(before, action), *self.ended()
+
+    def stretch(self, net: Forward, limits: Limits, rows: Rows, start: int, stop: int) -> Halt:
+        """Rows start ... stop - 1 with a policy, at most to the end of the episode."""
+        from .stretch import stretch
+
+        stop = min(stop, start + self.horizon - self.elapsed)
+        halt = stretch(self._body(), net, limits, rows, start, stop, self._x)
+        self._x, self._healthy = halt.x, halt.healthy
+        self.elapsed += halt.steps
+        return halt
+
+    def can_stretch(self) -> bool:
+        """Whether MuJoCo's functions were found, and the costs are plain numbers."""
+        from .stretch import addresses
+
+        return addresses() is not None and isinstance(self._ctrl_weight, (int, float))
+
+    def ended(self) -> tuple[bool, bool]:
+        """Whether the last step ended the episode: terminated, truncated."""
+        return self._terminates and not self._healthy, self.elapsed >= self.horizon
+
+    def _body(self) -> Body:
+        """This lane for the compiled code; made once, since all arrays are views."""
+        if self._compiled is None:
+            from .stretch import Body, addresses
+
+            step, forces = addresses() or (0, 0)
+            threshold, absolute = self._sparse or (0.0, False)
+            body = Body(
+                step,
+                forces,
+                self.model._address,
+                self.data._address,
+                int(self._frame_skip),
+                self._dt,
+                self._qpos,
+                self._qvel,
+                self._ctrl,
+                self._qpos,
+                self.observation,
+                int(self._skipped),
+                self.data.warning.number,
+                np.array(list(BAD_NUMBERS.values())),
+                float(self._forward_weight),
+                float(self._ctrl_weight),
+                self._sparse is not None,
+                absolute,
+                float(self._init_qpos[0]),
+                threshold,
+                bool(self._terminates),
+            )
+            self._compiled = body._replace(**self._rules())
+        return self._compiled
 
     def pay_past(self, threshold: float, absolute: bool) -> None:
         """Replace the reward by 1 for each step that ends beyond threshold, else 0 (sparse)."""
         start = float(self._init_qpos[0])
+        self._sparse = float(threshold), bool(absolute)
 
         def pay(before: float, action: np.ndarray) -> float:
             moved = self._x - start
@@ -124,6 +189,10 @@ class Lane:
         self.observation[:] = state["observation"]
         self._x, self.elapsed = float(state["x"]), int(state["elapsed"])
         set_generator_words(self.generator, state["generator"])
+
+    def _rules(self) -> dict[str, Any]:
+        """What the compiled code has to know of this robot: fields of `Body`."""
+        return {}
 
     def _velocity_noise(self) -> np.ndarray:
         return self.generator.uniform(-self._noise, self._noise, self.model.nv)
@@ -197,6 +266,14 @@ class Walker2dLane(Lane):
         rewards = forward + self._healthy * self._healthy_reward
         return float(rewards - self._control_cost(action))
 
+    def _rules(self) -> dict[str, Any]:
+        return {
+            "kind": WALKER,
+            "healthy_reward": float(self._healthy_reward),
+            "z_range": _pair(self._z_range),
+            "angle_range": _pair(self._angle_range),
+        }
+
 
 class HopperLane(Walker2dLane):
     """Hopper: as Walker2d, and ends when any other state entry leaves its range."""
@@ -204,6 +281,9 @@ class HopperLane(Walker2dLane):
     def __init__(self, base: Any, model: Any, horizon: int) -> None:
         super().__init__(base, model, horizon)
         self._state_range = base._healthy_state_range
+
+    def _rules(self) -> dict[str, Any]:
+        return super()._rules() | {"kind": HOPPER, "state_range": _pair(self._state_range)}
 
     def _read(self) -> None:
         qpos = self._qpos.tolist()
@@ -229,7 +309,7 @@ class AntLane(Lane):
         self._contact_weight, self._needs_forces = base._contact_cost_weight, True
         self._torso = self.data.body(base._main_body).xpos
         self._forces = self.data.cfrc_ext.reshape(-1)
-        low, high = base._contact_force_range
+        self._force_range = low, high = base._contact_force_range
         self._low = np.full(self._forces.shape, float(low))
         self._high = np.full(self._forces.shape, float(high))
         self._clipped = np.zeros(self._forces.shape)
@@ -237,6 +317,18 @@ class AntLane(Lane):
         self._seen_forces = self._clipped[6:]  # without the world's, which are zero
         self._obs_forces = self.observation[self._obs_qpos.size + model.nv :]
         self._observes_forces = base._include_cfrc_ext_in_observation
+
+    def _rules(self) -> dict[str, Any]:
+        return {
+            "kind": ANT,
+            "place": self._torso,
+            "healthy_reward": float(self._healthy_reward),
+            "z_range": _pair(self._z_range),
+            "forces": self._forces,
+            "force_range": _pair(self._force_range),
+            "contact_weight": float(self._contact_weight),
+            "sees_forces": bool(self._observes_forces),
+        }
 
     def _velocity_noise(self) -> np.ndarray:
         return self._noise * self.generator.standard_normal(self.model.nv)
@@ -265,3 +357,8 @@ class AntLane(Lane):
         np.multiply(self._clipped, self._clipped, out=self._squares)
         contact = float(self._contact_weight * _sum(self._squares))
         return float(rewards - (control + contact))
+
+
+def _pair(ends: Any) -> tuple[float, float]:
+    low, high = ends
+    return float(low), float(high)

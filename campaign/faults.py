@@ -10,13 +10,12 @@ import shutil
 from pathlib import Path
 from unittest import mock
 
-import numpy as np
-
 from campaign import faulty
 from campaign.ledger import Row
 from campaign.small import unreadable
 from mppo.cli import main
 from mppo.envs import lane
+from mppo.envs.contract import Halt
 from mppo.store import rows
 
 BATCH = 200
@@ -57,16 +56,16 @@ def words(kind: str, at: int, paths: int, out: Path) -> list[str]:
 @contextlib.contextmanager
 def thrown(at: int):
     """Throw our own Hopper beyond MuJoCo's limits at that step of all lanes together."""
-    real = lane.HopperLane.step
+    real = lane.HopperLane.stretch
 
-    def step(self: lane.HopperLane, action: np.ndarray) -> tuple[float, bool, bool]:
+    def stretch(self: lane.HopperLane, net, limits, rows, start: int, stop: int) -> Halt:
         is_bad = faulty.STEPS_TAKEN["number"] + 1 == at
         faulty._count(is_bad)
         if is_bad:
             self.data.qvel[:] = 1e12
-        return real(self, action)
+        return real(self, net, limits, rows, start, start + 1)
 
-    with mock.patch.object(lane.HopperLane, "step", step):
+    with mock.patch.object(lane.HopperLane, "stretch", stretch):
         yield
 
 

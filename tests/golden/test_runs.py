@@ -6,7 +6,7 @@ import shutil
 import numpy as np
 import pytest
 
-from campaign.golden import RUNS, actions_of, agent_of, processor
+from campaign.golden import RUNS, actions_of, agent_of
 from mppo import __version__, checkpoint
 from mppo.cli import main
 from mppo.store import rows
@@ -38,9 +38,7 @@ def test_its_policy_acts_as_recorded(run):
     recorded = json.loads((run / "actions.json").read_text())
     wanted = np.array(recorded["actions"], np.float32)
     found = actions_of(agent_of(run), np.array(recorded["observations"], np.float32))
-    np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5)
-    if recorded["processor"] == processor():
-        assert found.tobytes() == wanted.tobytes()
+    np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-6)  # rounding may change
 
 
 def test_it_can_be_taken_up_at_its_last_checkpoint(run):

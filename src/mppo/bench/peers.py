@@ -10,7 +10,7 @@ from typing import Any
 
 from mppo.bench.measured import Measured, MeasurementFailed, Sample
 from mppo.bench.parts import Part, Table
-from mppo.bench.ratios import Ratio, quotients, spread
+from mppo.bench.ratios import UNTARGETED, Ratio, quotients, spread
 from mppo.bench.sitting import Sitting, Skipped
 from mppo.threads import ONE_THREAD
 
@@ -24,6 +24,7 @@ OURS = {  # a peer, our method, the target on Hopper-v5
     "Tianshou PPO": ("ppo", None),
 }
 TASKS = ("Hopper-v5", "HalfCheetah-v5")
+JUDGED = "Hopper-v5"  # the task that the targets speak of
 NOTE = (
     "Peers: all cores, torch's own number of threads, DummyVecEnv as their documentation "
     "recommends for cheap environments, normalised observations, the paper's hyper-parameters."
@@ -52,6 +53,8 @@ def peers(sitting: Sitting) -> Part:
     cases = [(name, env) for env in TASKS[: sitting.size(len(TASKS), 1)] for name in names]
     for r in range(sitting.repetitions):
         for name, env in list(cases):
+            if env != JUDGED and r >= UNTARGETED:
+                continue
             sitting.say(f"peers {r + 1}/{sitting.repetitions}: {name} on {env}")
             try:
                 sample = _train(sitting, python, name, env, r)
@@ -92,7 +95,7 @@ def _compared(sitting: Sitting, found: dict) -> tuple[list[Ratio], list[Table]]:
         method, target = OURS[name]
         ours = [sample["ours"] for sample in samples]
         theirs = [sample["theirs"] for sample in samples]
-        judged = target if env == "Hopper-v5" and cores == 2 else None
+        judged = target if env == JUDGED and cores == 2 else None
         what = f"{method} {env} / {name}"
         ratios.append(Ratio(f"peers-{name}-{env}", what, quotients(ours, theirs), judged))
         rows.append([env, method, spread(ours), name, spread(theirs)])

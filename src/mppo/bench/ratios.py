@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any, Literal
 
+UNTARGETED = 2  # repetitions at most of what has no target
+
 
 @dataclass(frozen=True)
 class Ratio:

@@ -7,7 +7,7 @@ from typing import Any
 
 from mppo.bench.measured import Measured, Sample
 from mppo.bench.parts import Part, Table
-from mppo.bench.ratios import Ratio, quotients, spread
+from mppo.bench.ratios import UNTARGETED, Ratio, quotients, spread
 from mppo.bench.sitting import Sitting, Skipped
 
 MAZE, CART, PENDULUM = (
@@ -21,7 +21,6 @@ MAZE_RATE, BARE_HOPPER_RATE = 30_000, 8_000  # of the target: steps a second on 
 TASKS = ("Hopper-v5", "HalfCheetah-v5", "Ant-v5", "Swimmer-v5", MAZE, CART, PENDULUM)
 METHODS = ("trpo", "ppo", "mp-trpo")
 SPEED_UP = {("trpo", "Hopper-v5"): 1.6, ("trpo", "Ant-v5"): 1.6}
-UNTARGETED = 3  # repetitions at most of what has no target
 PATHS = (1, 2, 4, 8, 16, 64)
 
 

@@ -13,7 +13,8 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 
 from mppo import faults
 from mppo.actor import Actor
-from mppo.rollout import seeds_for
+from mppo.envs.contract import Limits, Rows
+from mppo.rollout import seeds_for, steps_of
 from mppo.seeding import Role, generator, integer
 from mppo.spaces import Spaces
 
@@ -90,30 +91,37 @@ class Evaluator:
     def _episode(self, actor: Actor, number: int, deterministic: bool, e: int) -> tuple[float, int]:
         """One episode by itself: physics runs without the interpreter's lock."""
         lane = self.envs.lanes[e % self.envs.num_envs]  # type: ignore
-        low, high = self.spaces.action.low, self.spaces.action.high  # type: ignore
+        limits = Limits(self.clip, self.spaces.action.low, self.spaces.action.high)  # type: ignore
+        steps = steps_of(lane, actor, limits)
         lane.generator = generator(self.seed, Role.EVALUATION_ENVIRONMENT, number, e)
         lane.reset()
         self._watched()
-        total, t, noise, warned = 0.0, 0, None, lane.warned
+        size = self.spaces.head.size
+        silence = np.zeros((BLOCK, size), np.float32)
+        observations = np.empty((BLOCK, self.spaces.observation_size), np.float32)
+        actions, rewards = np.empty((BLOCK, size), np.float32), np.empty(BLOCK)
         where = f"environment {e}, step {{}} of the evaluation after iteration {number}"
-        for t in range(LONGEST):
-            if not deterministic and t % BLOCK == 0:
-                noise = self._noise(actor, number, e, t // BLOCK)
-            drawn = None if noise is None else noise[t % BLOCK]
-            action = actor.act(lane.observation.astype(np.float32), drawn)
-            if self.clip:
-                action = np.clip(action, low, high)
-            reward, terminated, truncated = lane.step(action)
-            total += reward
-            if any(warned()) and lane.bad_numbers():
-                faults.bad_numbers(lane, self.spaces.name, where.format(t), self.seed, action)
-            if not math.isfinite(reward):
-                bad = self.spaces.name, "reward", reward, where.format(t), self.seed, action
-                faults.not_finite(*bad)
+        total, t = 0.0, 0
+        while t < LONGEST:
+            at = t % BLOCK
+            if at == 0:
+                noise = silence if deterministic else self._noise(actor, number, e, t // BLOCK)
+                rows = Rows(noise, observations, actions, rewards)
+            halt = steps(rows, at, BLOCK if self.watch is None else at + 1)
+            paid = rewards[at : at + halt.steps].tolist()
+            total = sum(paid, total)
+            t += halt.steps
+            if halt.warned and lane.bad_numbers():
+                ctrl = lane.data.ctrl
+                faults.bad_numbers(lane, self.spaces.name, where.format(t - 1), self.seed, ctrl)
+            if not math.isfinite(total):
+                bad = next(n for n, reward in enumerate(paid) if not math.isfinite(reward))
+                place, action = where.format(t - halt.steps + bad), actions[at + bad]
+                faults.not_finite(self.spaces.name, "reward", paid[bad], place, self.seed, action)
             self._watched()
-            if terminated or truncated:
+            if any(lane.ended()):
                 break
-        return total, t + 1
+        return total, t
 
     def _in_step(
         self, actor: Actor, number: int, deterministic: bool, played: int = 0

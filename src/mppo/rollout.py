@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import queue
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
@@ -26,6 +27,24 @@ def seeds_for(envs: VectorEnv, seeds: list[int]) -> Any:
     """A seed for each environment where `reset` takes a list; else one for all."""
     takes_list = isinstance(envs.unwrapped, SyncVectorEnv | AsyncVectorEnv | CheckedVectorEnv)
     return seeds if takes_list or hasattr(envs, "get_state") else seeds[0]
+
+
+def steps_of(lane: Any, actor: Actor, limits: Limits) -> Callable[[Rows, int, int], Halt]:
+    """What advances a lane with an actor from row to row: compiled code, or else Python."""
+    net = actor.adds_noise
+    if net is not None and lane.can_stretch():
+        return partial(lane.stretch, net, limits)
+
+    def one_step(rows: Rows, start: int, stop: int) -> Halt:
+        rows.observations[start] = lane.observation
+        action = actor.act(rows.observations[start], rows.noise[start])
+        rows.actions[start] = action
+        if limits.clip:
+            action = np.clip(action, limits.low, limits.high)
+        rows.rewards[start], _, _ = lane.step(action)
+        return Halt(1, 0.0, True, any(lane.warned()))
+
+    return one_step
 
 
 class Buffers:
@@ -228,16 +247,12 @@ class Collector:
         start: int,
         stop: int,
     ) -> None:
-        net, observation = actor.adds_noise, lane.observation
-        low, high = self.spaces.action.low, self.spaces.action.high  # type: ignore
-        parts = noise, rows.observations[e], rows.actions[e], rows.rewards[e]
-        if net is None or not lane.can_stretch():
-            steps = partial(self._step, lane, actor, low, high)
-        else:
-            steps = partial(lane.stretch, net, Limits(self.clip, low, high))
+        limits = Limits(self.clip, self.spaces.action.low, self.spaces.action.high)  # type: ignore
+        steps, observation = steps_of(lane, actor, limits), lane.observation
+        parts = Rows(noise, rows.observations[e], rows.actions[e], rows.rewards[e])
         t = start
         while t < stop:
-            halt = steps(Rows(*parts), t, stop)
+            halt = steps(parts, t, stop)
             t += halt.steps
             if halt.warned and lane.bad_numbers():
                 where = f"environment {e}, step {t - 1} of iteration {self._iteration}"
@@ -248,16 +263,6 @@ class Collector:
                 rows.next_observations[e, t - 1] = observation
                 lane.reset()
         self._now[e] = observation
-
-    def _step(self, lane: Any, actor: Actor, low, high, rows: Rows, start: int, stop: int) -> Halt:
-        """One step of a policy that compiled code cannot run."""
-        rows.observations[start] = lane.observation
-        action = actor.act(rows.observations[start], rows.noise[start])
-        rows.actions[start] = action
-        if self.clip:
-            action = np.clip(action, low, high)
-        rows.rewards[start], _, _ = lane.step(action)
-        return Halt(1, 0.0, True, any(lane.warned()))
 
     def _in_step(self, actor: Actor, noise: np.ndarray, rows: Buffers) -> None:
         """All environments side by side; ended ones restart before the next step."""

@@ -13,7 +13,7 @@ from mppo.errors import BadRequest
 def table_options(parser: argparse.ArgumentParser) -> None:
     """Of `mppo paper table`."""
     add = parser.add_argument
-    add("id", metavar="ID", help="such as table-1")
+    add("id", metavar="ID", help="such as table-1; of figures 2, 5 and 6 numbers and claims")
     add("dir", metavar="DIR", help="directory of the grid")
     add("--format", choices=("md", "csv", "html"), help="(by the name of --out; md)")
     add("--out", metavar="FILE", help="where to write it (standard output)")
@@ -22,8 +22,10 @@ def table_options(parser: argparse.ArgumentParser) -> None:
 def write_table(options: argparse.Namespace) -> int:
     """Print a table, or write it to a file."""
     from mppo.paper.artefacts import ARTEFACTS, artefact_named
+    from mppo.paper.figure_claims import CONCLUSIONS
 
     tables = [name for name, artefact in ARTEFACTS.items() if artefact.kind == "table"]
+    tables += CONCLUSIONS
     chosen = artefact_named(options.id, tables).id
     ending = Path(options.out).suffix.removeprefix(".") if options.out else ""
     form = options.format or (ending if ending in ("md", "csv", "html") else "md")

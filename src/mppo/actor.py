@@ -9,7 +9,7 @@ import numpy as np
 
 from mppo import filters
 from mppo.forward import ACTIVATIONS, Forward, outputs, pack
-from mppo.heads import Categorical, Gaussian, Product
+from mppo.heads import Categorical, Gaussian, Head, Product
 from mppo.lazy import jax
 from mppo.networks import Mlp
 from mppo.policies import Architecture, Policy
@@ -29,6 +29,8 @@ class Actor:
 
     It works on one observation or on a stack, with the same bits for each.
     """
+
+    head: Head
 
     def __init__(self, architecture: Architecture, policy: Policy):
         host: Policy = jax.device_get(policy)

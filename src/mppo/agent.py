@@ -17,6 +17,12 @@ from mppo.spaces import Spaces
 class Agent:
     """One policy with the spaces it was trained for; `predict` is as in Stable-Baselines3."""
 
+    architecture: Architecture
+    method: Method
+    spaces: Spaces
+    path: int
+    policy: Policy
+
     def __init__(
         self,
         method: Method,

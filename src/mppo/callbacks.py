@@ -83,6 +83,8 @@ class _Plain(Callback):
 class Callbacks(Callback):
     """Several as one: all are called, and any of them stops the run."""
 
+    callbacks: list[Callback]
+
     def __init__(self, callbacks: Sequence[Callback | Function]):
         self.callbacks = [as_callback(one) for one in callbacks]
 
@@ -120,6 +122,9 @@ class BestModel(Callback):
     reads it. With `deterministic`, the mean over the most likely actions decides.
     """
 
+    path: str | os.PathLike[str] | None
+    best: float
+
     def __init__(self, path: str | os.PathLike[str] | None = None, deterministic: bool = False):
         self.path = path
         self._name = "mean_return_deterministic" if deterministic else "mean_return"
@@ -155,6 +160,9 @@ class StopOnReturn(Callback):
 class StopWithoutImprovement(Callback):
     """Stops the run after that many evaluations in a row none of which was a new best."""
 
+    min_evaluations: int
+    patience: int
+
     def __init__(self, evaluations: int, min_evaluations: int = 0):
         self.patience, self.min_evaluations = evaluations, min_evaluations
         self._returns: list[float] = []
@@ -171,6 +179,9 @@ class StopWithoutImprovement(Callback):
 
 class EveryNSteps(Callback):
     """Calls `function(row)` at the first iteration's end at or after each multiple of n steps."""
+
+    function: Callable[[Row], Answer]
+    n: int
 
     def __init__(self, n: int, function: Callable[[Row], Answer]):
         if n < 1:
@@ -208,6 +219,8 @@ class ProgressBar(Callback):
 
 class PrintRows(Callback):
     """A line for every n-th iteration."""
+
+    every: int
 
     def __init__(self, every: int = 1):
         self.every = max(every, 1)

@@ -43,7 +43,7 @@ class Critic:
     filtered: bool = True
     """Whether V sees standardised observations."""
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check_ranges(self, epochs=(1, inf), minibatch=(1, inf), learning_rate=(0, inf))
 
     def _adam(self) -> optax.GradientTransformation:

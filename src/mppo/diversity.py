@@ -80,7 +80,9 @@ class Diversity:
         weights = 1 - achieved if self.by_performance == "reactive" else 1 - 2 * achieved
         return jnp.where(filled, jnp.where(alike, 1.0, weights), 0.0)
 
-    def reward(self, architecture, state: DiversityState, trajectories: Trajectories) -> jax.Array:
+    def reward(
+        self, architecture: Architecture, state: DiversityState, trajectories: Trajectories
+    ) -> jax.Array:
         return trajectories.rewards
 
     def bonus(self, architecture: Architecture, state: DiversityState) -> Bonus:

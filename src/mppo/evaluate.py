@@ -32,6 +32,11 @@ class Episodes(NamedTuple):
 class Evaluator:
     """Plays one episode in each of its environments, which must restart only when told."""
 
+    clip: bool
+    envs: VectorEnv
+    seed: int
+    spaces: Spaces
+
     def __init__(
         self, envs: VectorEnv, spaces: Spaces, seed: int, clip: bool = False, workers: int = 1
     ):

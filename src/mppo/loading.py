@@ -77,7 +77,7 @@ class Opened(NamedTuple):
 
 
 def load(
-    directory: str | os.PathLike,
+    directory: str | os.PathLike[str],
     *,
     path: int | None = None,
     env: AnyEnv | None = None,
@@ -93,7 +93,7 @@ def load(
 
 
 def opened(
-    directory: str | os.PathLike,
+    directory: str | os.PathLike[str],
     *,
     env: AnyEnv | None = None,
     allow_imports: bool = False,

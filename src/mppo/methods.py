@@ -73,7 +73,7 @@ class Method:
     envs: int = 0
     """Environments side by side; 0: as many whole episodes as fit into a batch."""
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for name, low in (("paths", 1), ("batch_size", 2), ("envs", 0)):
             if getattr(self, name) < low:
                 raise ValueError(f"{name} is {getattr(self, name)}; it must be at least {low}")

@@ -57,6 +57,10 @@ class MPPO:
     method: `paths=4, picking={"alpha": 0.5}, critic__epochs=3, network__hidden=(32, 32)`.
     """
 
+    method_name: str
+    run: Run
+    out: Path | None
+
     def __init__(
         self,
         env: AnyEnv,

@@ -29,7 +29,7 @@ class Mlp:
     weights: Literal["normc", "orthogonal"] = "normc"
     """Initial weights: columns of fixed length (the base code), or orthogonal (later peers)."""
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         object.__setattr__(self, "hidden", tuple(self.hidden))  # a list would not be hashable
         if any(size < 1 for size in self.hidden):
             raise ValueError(f"hidden is {self.hidden}; every layer must have at least 1 unit")

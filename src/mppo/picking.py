@@ -58,7 +58,7 @@ class Weighted:
     min_range: float = 0.0
     """The span of J counts as at least this much, so that noise is not blown up to 0 ... 1."""
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check_ranges(self, alpha=(0, 1), min_range=(0, inf))
 
     def scores(self, population: Member) -> jax.Array:

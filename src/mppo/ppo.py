@@ -32,7 +32,7 @@ class Ppo:
     entropy_coefficient: float = 0.0
     """Weight of the entropy in the objective."""
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check_ranges(
             self, clip=(1e-12, inf), epochs=(1, inf), learning_rate=(0, inf), minibatch=(1, inf)
         )

@@ -50,6 +50,13 @@ def steps_of(lane: Any, actor: Actor, limits: Limits) -> Callable[[Rows, int, in
 class Buffers:
     """The arrays of one batch while it is filled: [E, T, ...]."""
 
+    observations: np.ndarray
+    next_observations: np.ndarray
+    actions: np.ndarray
+    rewards: np.ndarray
+    terminated: np.ndarray
+    truncated: np.ndarray
+
     def __init__(self, envs: int, steps: int, observation_size: int, action_size: int):
         self.observations = np.empty((envs, steps, observation_size), np.float32)
         self.next_observations = np.empty((envs, steps, observation_size), np.float32)
@@ -85,6 +92,13 @@ class Collector:
     that it is a function of its arguments. With "continue" episodes go on in the next call as
     long as the path stays the same.
     """
+
+    envs: Any
+    seed: int
+    spaces: Spaces
+    steps: int
+    clip: bool
+    gamma: float
 
     def __init__(
         self,

@@ -20,6 +20,7 @@ from mppo.iteration import State, iterate
 from mppo.lazy import jax
 from mppo.methods import Method
 from mppo.networks import Mlp
+from mppo.policies import Architecture
 from mppo.programs import Programs, programs
 from mppo.rollout import Collector
 from mppo.seeding import Role, sequence
@@ -32,6 +33,20 @@ Row = dict[str, Any]
 
 class Run:
     """A method on a task: `iterate` and `evaluate` give rows, `snapshot` and `restore` its all."""
+
+    evaluation: Evaluation
+    method: Method
+    seed: int
+    clip: bool
+    architecture: Architecture
+    workers: int
+    simulation: float
+    doing: str
+    iterations: int
+    steps: int
+    envs: int
+    task: Task
+    iteration: int
 
     def __init__(
         self,

@@ -133,6 +133,8 @@ class Appender:
 class Lock:
     """One writer for a directory; the kernel releases it at the writer's death."""
 
+    path: Path
+
     def __init__(self, directory: Path):
         self.path = directory / "lock"
         with reported(self.path):

@@ -51,6 +51,8 @@ def plain(value: Any) -> Any:
 class RunDirectory:
     """One run's files: `run.json` first, rows appended as they come, `final.json` last."""
 
+    path: Path
+
     def __init__(self, path: str | os.PathLike[str]):
         self.path = Path(path)
         self._lock: Lock | None = None

@@ -35,7 +35,7 @@ def train(
     *,
     steps: int = 1_000_000,
     seed: int = 0,
-    out: str | os.PathLike | None = None,
+    out: str | os.PathLike[str] | None = None,
     eval_every: int = 10_000,
     eval_episodes: int = 10,
     eval_deterministic_episodes: int | None = None,
@@ -120,6 +120,14 @@ def begin_or_extend(
 
 class Training:
     """The loop around a run: rows written, checkpoints saved, callbacks called."""
+
+    directory: RunDirectory | None
+    method_name: str
+    run: Run
+    metrics: list[Row]
+    timing: list[Row]
+    stopped: bool
+    evaluations: list[Row]
 
     def __init__(
         self,

@@ -57,7 +57,7 @@ class Trpo:
     entropy_coefficient: float = 0.0
     """Weight of the entropy in the objective."""
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check_ranges(
             self,
             max_kl=(1e-12, inf),

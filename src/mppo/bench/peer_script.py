@@ -44,7 +44,7 @@ PEERS = {  # name: distribution, module, class, environments, settings
 LIBRARIES = ("torch", "jax", "gymnasium", "mujoco", "numpy")
 
 
-def installed():
+def installed() -> dict:
     """The peers of this interpreter and the versions of what they rest on."""
     known = {}
     for name, (distribution, *_) in PEERS.items():

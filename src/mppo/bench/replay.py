@@ -30,6 +30,9 @@ class Episode(NamedTuple):
 class Replay:
     """Lives through batches of a run on one MuJoCo task again."""
 
+    lane: Any
+    seed: int
+
     def __init__(self, env: str, seed: int):
         vector: Any = native_vector(env, 1)
         if vector is None or not hasattr(vector, "lanes"):

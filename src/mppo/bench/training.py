@@ -18,6 +18,9 @@ from mppo.train import train
 class Clock:
     """Callback of a run: the wall time of each iteration, everything between included."""
 
+    replay: Replay | None
+    episodes: int
+
     def __init__(self, training: Training):
         self.training = training
         self.replay = Replay(training.env, training.seed) if training.replay else None

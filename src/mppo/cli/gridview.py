@@ -37,6 +37,17 @@ def duration(seconds: float) -> str:
 class GridProgress:
     """Two callbacks for `Driver.run`, and a context for the live display."""
 
+    grid: Grid
+    runs: list[RunSpec]
+    console: Any
+    live: Any
+    done: set[str]
+    total: int
+    before: int
+    started: float
+    fresh: bool
+    shown: float
+
     def __init__(self, grid: Grid, runs: list[RunSpec], console: Console | None = None):
         self.grid, self.runs = grid, runs
         self.console = console or Console()

@@ -25,6 +25,18 @@ WIDTH = 80
 class Progress:
     """A callback for `Run.run`, and a context for the live display."""
 
+    directory: Any
+    method: str
+    quiet: bool
+    run: Run
+    console: Any
+    shown: Shown
+    before: int
+    started: float
+    live: Any
+    said: float
+    since: float
+
     def __init__(
         self,
         run: Run,

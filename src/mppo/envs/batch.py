@@ -58,6 +58,14 @@ class Dynamics(Protocol):
 class BatchVectorEnv(VectorEnv):
     """A vector environment of one task; `infos` stay empty but for `final_obs` (same-step mode)."""
 
+    dynamics: Dynamics
+    num_envs: int
+    horizon: int
+    render_mode: str | None
+    metadata: dict[str, Any]
+    single_observation_space: Any
+    single_action_space: Any
+
     def __init__(
         self,
         dynamics: Dynamics,
@@ -168,6 +176,8 @@ class Horizon(gymnasium.Env):
     no steps, so `make(id, max_episode_steps=…)` may lengthen as well as shorten the episodes.
     """
 
+    horizon: int
+
     _spec: EnvSpec | None = None
     _own_horizon: int | None
     _default_horizon: int
@@ -198,6 +208,10 @@ class Horizon(gymnasium.Env):
 
 class BatchEnv(Horizon):
     """A single environment: the same dynamics with a batch of one."""
+
+    render_mode: str | None
+    observation_space: Any
+    action_space: Any
 
     def __init__(self, dynamics: Dynamics, horizon: int | None, render_mode: str | None) -> None:
         self.dynamics = dynamics

@@ -39,6 +39,11 @@ class CartPoleDynamics:
     Rows of the state: x, b, x_dot, b_dot, so that positions and velocities are blocks.
     """
 
+    num_envs: int
+    force_limit: float
+    track_limit: float
+    threshold: float
+
     horizon = HORIZON
     render_fps = RENDER_FPS
 

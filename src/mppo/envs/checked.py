@@ -24,6 +24,13 @@ from .generators import seeds_for
 class CheckedVectorEnv(VectorEnv):
     """Environments made by callables, stepped one after the other."""
 
+    envs: list[Any]
+    name: str
+    num_envs: int
+    metadata: dict[Any, Any]
+    single_observation_space: Any
+    single_action_space: Any
+
     def __init__(self, makers: Sequence[Callable[[], gymnasium.Env]], name: str) -> None:
         self.envs = [make() for make in makers]
         self.num_envs, self.name = len(self.envs), name

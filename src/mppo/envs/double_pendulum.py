@@ -28,6 +28,12 @@ GOALS = ("tip-distance", "height")
 class DoublePendulumDynamics:
     """The pendulum for a batch; see `SparseDoublePendulum` for the arguments."""
 
+    num_envs: int
+    torque_limit: float
+    goal: str
+    goal_distance: float
+    goal_height: float
+
     horizon = HORIZON
     render_fps = RENDER_FPS
 

@@ -39,6 +39,13 @@ class Lane:
     the lanes of a vector environment, each has its own data.
     """
 
+    data: Any
+    model: Any
+    horizon: int
+    generator: np.random.Generator
+    observation: np.ndarray
+    elapsed: int
+
     def __init__(self, base: Any, model: Any, horizon: int) -> None:
         self.model, self.data = model, mujoco.MjData(model)
         self.horizon, self.elapsed = horizon, 0

@@ -1,5 +1,6 @@
 """Maze: find the way around the walls to G; reward 1 there, none before (paper, Figure 1)."""
 
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import gymnasium
@@ -138,6 +139,12 @@ class _Continuous:
 class MazeDynamics:
     """The maze for a batch; see `Maze` for the arguments."""
 
+    num_envs: int
+    continuous: bool
+    layout: Layout
+    action_space: Any
+    observe: Callable[..., np.ndarray]
+
     horizon = HORIZON
     render_fps = RENDER_FPS
 
@@ -187,6 +194,9 @@ class Maze(BatchEnv):
     `walls`, `start` and `goal`; `cells` turns observations back into cells.
     """
 
+    cells: Callable[..., np.ndarray]
+    layout: Layout
+
     metadata: ClassVar[dict[str, Any]] = {"render_modes": RENDER_MODES, "render_fps": RENDER_FPS}
 
     def __init__(
@@ -204,6 +214,9 @@ class Maze(BatchEnv):
 
 class MazeVector(BatchVectorEnv):
     """Several mazes; the arguments are those of `Maze`."""
+
+    cells: Callable[..., np.ndarray]
+    layout: Layout
 
     def __init__(
         self,

@@ -33,6 +33,13 @@ class MujocoVectorEnv(VectorEnv):
     keyword arguments go to Gymnasium's environment.
     """
 
+    num_envs: int
+    threads: int
+    render_mode: str | None
+    workshop: Workshop
+    horizon: int
+    metadata: dict[str, Any]
+
     def __init__(
         self,
         task: str,

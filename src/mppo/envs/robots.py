@@ -69,6 +69,11 @@ def mujoco_task(name: str) -> MujocoTask:
 class Workshop:
     """Makes the lanes of one task: parses the arguments once and shares the model."""
 
+    absolute: bool
+    task: MujocoTask
+    threshold: float
+    model: Any
+
     def __init__(
         self,
         task: MujocoTask,

@@ -21,6 +21,8 @@ class SparseLocomotion(Horizon):
     the first number. Further keyword arguments go to Gymnasium's v5 environment of the robot.
     """
 
+    render_mode: str | None
+
     metadata: dict[str, Any] = {"render_modes": RENDER_MODES}  # noqa: RUF012  (as gymnasium.Env)
 
     def __init__(

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import importlib
 import json
+from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +15,15 @@ from mppo.storage import write_atomically
 Row = dict[str, Any]
 
 
-class _Tracker:
+class _Tracker(ABC):
     """`init`, `log` and `finish` of a module; how far it was told is kept in the run directory.
 
     Steps told before are not told again after a resume: they would be the same numbers.
     """
+
+    init: dict[str, Any]
+    name: str | None
+    project: str
 
     module_name = ""
     extra = "track"
@@ -39,8 +44,9 @@ class _Tracker:
         self._begin(name, described, folder, known if same else {})
         return told + 1
 
+    @abstractmethod
     def _begin(self, name: str, described: Row, folder: Path | None, known: Row) -> None:
-        raise NotImplementedError
+        """Begin, or go on with what is known of an earlier part."""
 
     def _known(self) -> Row:
         if self._mark is None or not self._mark.exists():

@@ -137,6 +137,8 @@ def score(found: Curve) -> Score:
 class Runs:
     """The runs below a directory, by task and method."""
 
+    records: list[Record]
+
     def __init__(self, root: Path):
         self.records = collect(root)
         names = {task.id: task.name for task in TASKS}

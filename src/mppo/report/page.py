@@ -9,7 +9,7 @@ from mppo.errors import BadRequest
 from mppo.report import diagnostics, read, repeat, tables, text
 from mppo.report.charts import Form
 from mppo.report.compare import Group, groups, repeated
-from mppo.report.marks import looks
+from mppo.report.marks import Look, looks
 from mppo.report.paths import picking
 from mppo.report.read import RunRecord
 from mppo.report.shell import document
@@ -44,6 +44,15 @@ def html(directories: Sequence[str | Path], title: str | None = None) -> str:
 
 class Page:
     """The parts of a report, in the order in which they are read."""
+
+    groups: list[Group]
+    runs: list[RunRecord]
+    tasks: list[str]
+    problems: list[str]
+    title: str
+    looks: dict[str, Look]
+    anchors: dict[str, str]
+    points: int
 
     def __init__(self, runs: list[RunRecord], problems: list[str], title: str | None):
         self.groups = groups(runs)

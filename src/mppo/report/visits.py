@@ -23,6 +23,9 @@ _BRIGHTEST = 0.1
 class Maze:
     """The visits of a run, if it has them and they hang together."""
 
+    counts: np.ndarray
+    walls: np.ndarray
+
     def __init__(self, run: RunRecord):
         self.walls, self.counts = np.zeros((0, 0), bool), np.zeros((0, 0, 0))
         self.marks: list[tuple[str, int, int]] = []

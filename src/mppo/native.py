@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from numba import njit
+from mppo.caching import compiled
 
-_SETTINGS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}  # no fastmath: bits matter
+_KEPT = compiled("numba")
+if _KEPT is not None:  # before Numba starts; by itself it would write beside the source
+    os.environ.setdefault("NUMBA_CACHE_DIR", str(_KEPT))
+
+from numba import njit  # noqa: E402
+
 _njit: Any = njit  # to a type checker the function stays what it was
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 def native(function: F) -> F:
-    """Compile at the first call, and keep the result for later processes where that is possible."""
-    try:
-        return _njit(cache=True, **_SETTINGS)(function)
-    except RuntimeError:  # neither the package nor the user's cache directory can be written
-        return _njit(**_SETTINGS)(function)
+    """Compile at the first call; no fastmath, since bits matter, and no interpreter's lock."""
+    return _njit(nogil=True, error_model="numpy", cache=_KEPT is not None)(function)

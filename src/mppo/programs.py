@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import ctypes
-import os
 import sys
 from functools import lru_cache, partial
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from mppo import iteration
+from mppo.caching import compiled
 from mppo.lazy import jax, warn_about_threads
 from mppo.methods import Method
 from mppo.policies import Architecture
@@ -42,15 +41,9 @@ def programs(method: Method, architecture: Architecture) -> Programs:
 
 def _keep_compiled() -> None:
     """Let XLA keep compiled programs in the user's cache, unless told otherwise."""
-    wish = os.environ.get("MPPO_COMPILATION_CACHE")
-    if wish == "off" or jax.config.jax_compilation_cache_dir:  # type: ignore
+    folder = compiled("xla")
+    if folder is None or jax.config.jax_compilation_cache_dir:  # type: ignore
         return
-    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    folder = Path(wish or Path(home) / "mppo" / "xla")
-    try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    except OSError:
-        return  # a cache is a convenience: without one, compiling takes its time
     jax.config.update("jax_compilation_cache_dir", str(folder))
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.1)
     jax.config.update("jax_persistent_cache_min_entry_size_bytes", 0)

@@ -56,6 +56,7 @@ class Progress:
         self.live = None
         if live:
             self.live = Live(console=self.console, get_renderable=self._view, refresh_per_second=4)
+        self._told: tuple[int, Any] | None = None  # what the last plain line was about
         self._patience = threading.Timer(PATIENCE, self._say_compiling)
         self._patience.daemon = True
 
@@ -89,7 +90,7 @@ class Progress:
             self.shown.doing = "stopped" if self.run.iteration < self.run.iterations else "done"
             self.since = time.monotonic()
             self.live.__exit__(*error)
-        elif not self.quiet and self.shown.row is not None:
+        elif not self.quiet and self._told != (self.shown.done, self.shown.evaluation):
             self._line()
         if not self.quiet and error[0] is None and self.run.iteration >= self.run.iterations:
             self._next_steps()
@@ -126,7 +127,9 @@ class Progress:
 
     def _line(self) -> None:
         shown = self.shown
-        assert shown.row is not None
+        if shown.row is None:
+            return
+        self._told = shown.done, shown.evaluation
         left = f"{duration(shown.left)} left"
         parts = [f"{shown.done:>9,} steps", f"{shown.rate:>6,.0f}/s", f"{left:>9}"]
         parts += [f"path {int(shown.row['picked'])}"] if shown.paths > 1 else []

@@ -141,7 +141,7 @@ class Lane:
                 self.observation,
                 int(self._skipped),
                 self.data.warning.number,
-                np.array(list(BAD_NUMBERS.values())),
+                np.array(list(BAD_NUMBERS.values()), np.int64),
                 float(self._forward_weight),
                 float(self._ctrl_weight),
                 self._sparse is not None,

@@ -18,7 +18,7 @@ Row = dict[str, Any]
 
 def about() -> Row:
     """On what the cases ran: bits are promised for one set of packages on one type of processor."""
-    packages = ("jax", "jaxlib", "numpy", "gymnasium", "mujoco", "safetensors")
+    packages = ("jax", "jaxlib", "numba", "numpy", "gymnasium", "mujoco", "safetensors")
     return {
         "mppo": importlib.metadata.version("mppo"),
         "python": platform.python_version(),

@@ -315,7 +315,7 @@ class Training:
 
 def describe(run: Run, method_name: str) -> Row:
     """What `run.json` says: enough to run it again."""
-    packages = ("jax", "jaxlib", "numpy", "optax", "gymnasium", "mujoco")
+    packages = ("jax", "jaxlib", "numba", "numpy", "optax", "gymnasium", "mujoco")
     return {
         "format": FORMAT,
         "method_name": method_name,

@@ -69,6 +69,9 @@ def test_interruption_shows_what_there_is(monkeypatch, capsys):
         (["--repetitions", "0"], "repetitions is 0"),
         (["--json", "/no/such/place/b.json"], "its directory does not exist"),
         (["--peers-python", "/no/such/python"], "not an interpreter"),
+        (["--join"], "name that file"),
+        (["--join", "--json", "nowhere.json"], 'cannot read "nowhere.json"'),
+        (["--join", "--json", __file__], "is no result of mppo bench"),
     ],
 )
 def test_misuse(words, message):
@@ -136,3 +139,18 @@ def test_the_machine_without_names_or_paths():
     described = json.dumps(machine.description())
     assert "/" not in described.replace("n/a", "").replace(machine._processor(), "")
     assert machine.description()["cores"] >= 1
+
+
+def test_parts_of_two_sittings_are_joined(tmp_path):
+    before = conduct.begun(conduct.Options()) | {"date": "2026-01-01"}
+    old, new = {"date": "2026-01-01", "ratios": []}, {"date": "2026-01-02", "ratios": []}
+    before["parts"] = {"paths": old, "limit": old}
+    now = conduct.begun(conduct.Options(parts=("limit",))) | {"parts": {"limit": new}}
+    whole = conduct.joined(before, now)
+    assert whole["parts"] == {"limit": new, "paths": old}
+    assert list(whole["parts"]) == ["limit", "paths"]
+    assert whole["command"] == "mppo bench --only limit paths"
+    with pytest.raises(BadRequest, match="another machine"):
+        conduct.joined(before | {"machine": {"processor": "abacus"}}, now)
+    with pytest.raises(BadRequest, match="--quick"):
+        conduct.joined(before | {"quick": True}, now)

@@ -15,6 +15,7 @@ from mppo.bench.parts import Part
 from mppo.bench.peers import peers
 from mppo.bench.sitting import Sitting, Skipped
 from mppo.bench.startup import startup
+from mppo.errors import BadRequest
 
 SCHEMA = 1
 REPETITIONS, QUICK_REPETITIONS = 5, 2
@@ -73,6 +74,21 @@ def begun(options: Options) -> dict[str, Any]:
     }
 
 
+def joined(before: dict[str, Any], now: dict[str, Any]) -> dict[str, Any]:
+    """An earlier result with the parts measured now in place of its own.
+
+    Every ratio is still of one sitting: a part is measured as a whole.
+    """
+    if before.get("schema") != SCHEMA or before.get("quick") != now["quick"]:
+        raise BadRequest("it was written by another version of mppo, or one of the two is --quick")
+    if before["machine"]["processor"] != now["machine"]["processor"]:
+        raise BadRequest(f"it was measured on another machine: {before['machine']['processor']}")
+    parts = {name: (before["parts"] | now["parts"]).get(name) for name in PARTS}
+    found = {name: part for name, part in parts.items() if part is not None}
+    names = Options(now["quick"], tuple(found), now["repetitions"])
+    return {**now, "command": names.command, "parts": found}
+
+
 def conduct(options: Options, result: dict[str, Any]) -> Generator[str]:
     """Measure part after part into `result`; yields the name of each when it is done."""
     with tempfile.TemporaryDirectory() as folder:
@@ -86,7 +102,8 @@ def conduct(options: Options, result: dict[str, Any]) -> Generator[str]:
                     options.peers_python,
                     options.say,
                 )
-                result["parts"][name] = _measured(measure, sitting)
+                found = {"date": result["date"], **_measured(measure, sitting)}
+                result["parts"][name] = found
                 result["source_changed"] |= machine.source() != result["source_sha256"]
                 yield name
 

@@ -18,7 +18,6 @@ import time
 
 DISCOUNT = {"gamma": 0.995, "gae_lambda": 0.97}
 TRPO = {
-    "n_steps": 1000,
     "batch_size": 64,
     "learning_rate": 1e-3,
     "n_critic_updates": 5,
@@ -28,18 +27,21 @@ TRPO = {
     "line_search_shrinking_factor": 0.5,
 }
 PPO = {
-    "n_steps": 1024,
     "batch_size": 64,
     "learning_rate": 3e-4,
     "n_epochs": 10,
     "clip_range": 0.2,
 }
+BATCH = {"TRPO": 5000, "PPO": 2048}
 PEERS = {  # name: distribution, module, class, environments, settings
-    "sb3-contrib TRPO": ("sb3-contrib", "sb3_contrib", "TRPO", 5, TRPO),
-    "SB3 PPO": ("stable-baselines3", "stable_baselines3", "PPO", 2, PPO),
-    "SBX PPO": ("sbx-rl", "sbx", "PPO", 2, PPO),
-    "Tianshou TRPO": ("tianshou", "tianshou", "TRPO", 5, TRPO),
-    "Tianshou PPO": ("tianshou", "tianshou", "PPO", 2, PPO),
+    "sb3-contrib TRPO": ("sb3-contrib", "sb3_contrib", "TRPO", 1, TRPO),
+    "SB3 PPO": ("stable-baselines3", "stable_baselines3", "PPO", 1, PPO),
+    "SBX PPO": ("sbx-rl", "sbx", "PPO", 1, PPO),
+    "Tianshou TRPO": ("tianshou", "tianshou", "TRPO", 1, TRPO),
+    "Tianshou PPO": ("tianshou", "tianshou", "PPO", 1, PPO),
+    "sb3-contrib TRPO, 5 environments": ("sb3-contrib", "sb3_contrib", "TRPO", 5, TRPO),
+    "SB3 PPO, 2 environments": ("stable-baselines3", "stable_baselines3", "PPO", 2, PPO),
+    "SBX PPO, 2 environments": ("sbx-rl", "sbx", "PPO", 2, PPO),
 }
 LIBRARIES = ("torch", "jax", "gymnasium", "mujoco", "numpy")
 
@@ -62,6 +64,7 @@ def _version(distribution):
 def train(name, env, iterations):
     """Times at which iterations began, and the end; steps of one iteration."""
     _, module, kind, envs, settings = PEERS[name]
+    settings = {"n_steps": BATCH[kind] // envs, **settings}
     if module == "tianshou":
         marks = _tianshou(kind, env, envs, settings, iterations)
     else:

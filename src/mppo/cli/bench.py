@@ -10,7 +10,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from mppo.bench.conduct import PARTS, REPETITIONS, Options, begun, conduct
+from mppo.bench.conduct import PARTS, REPETITIONS, Options, begun, conduct, joined
 from mppo.bench.show import markdown, text
 from mppo.cli.parser import Parser, whole_number
 from mppo.errors import BadRequest, did_you_mean
@@ -38,12 +38,31 @@ def main(command: str, words: list[str]) -> int:
         metavar="N",
         help=f"of every comparison ({REPETITIONS}; 2 with --quick)",
     )
+    add("--join", action="store_true", help="keep the other parts that --json FILE has already")
     add("--only", nargs="+", metavar="PART", help=f"of {', '.join(PARTS)}")
     given = parser.parse_args(words)
     for file in (given.json, given.markdown):
         if file is not None and not Path(file).absolute().parent.is_dir():
             raise BadRequest(f'cannot write "{file}": its directory does not exist')
-    return _bench(_options(given), given.json, given.markdown)
+    options = _options(given)
+    if given.join and given.json is None:
+        raise BadRequest("--join keeps parts of an earlier --json FILE; name that file")
+    earlier = _earlier(Path(given.json), begun(options)) if given.join else None
+    return _bench(options, given.json, given.markdown, earlier)
+
+
+def _earlier(file: Path, now: dict[str, Any]) -> dict[str, Any]:
+    """The result to join; looked at before anything is measured."""
+    try:
+        before = json.loads(file.read_text(encoding="utf-8"))
+        joined(before, now)
+    except OSError as error:
+        raise BadRequest(f'cannot read "{file}": {error.strerror}') from error
+    except BadRequest as error:
+        raise BadRequest(f'cannot join "{file}": {error}') from error
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise BadRequest(f'"{file}" is no result of mppo bench') from error
+    return before
 
 
 def _options(given: argparse.Namespace) -> Options:
@@ -65,17 +84,23 @@ def _options(given: argparse.Namespace) -> Options:
     )
 
 
-def _bench(options: Options, json_file: str | None, markdown_file: str | None) -> int:
+def _bench(
+    options: Options,
+    json_file: str | None,
+    markdown_file: str | None,
+    earlier: dict[str, Any] | None = None,
+) -> int:
     result, code = begun(options), 0
+    whole = lambda: result if earlier is None else joined(earlier, result)
     try:
         with closing(conduct(options, result)) as parts:
             for _ in parts:
-                _write(result, json_file, markdown_file)  # an interruption loses one part at most
+                _write(whole(), json_file, markdown_file)  # an interruption loses one part at most
     except KeyboardInterrupt:
         _say("interrupted; what was measured until then:")
         code = 130
     _say("")
-    print(text(result), end="")
+    print(text(whole()), end="")
     return code
 
 

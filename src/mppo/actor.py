@@ -62,9 +62,9 @@ class Actor:
 
     def outputs(self, observation: np.ndarray) -> np.ndarray:
         """The network's outputs."""
-        stack = observation if observation.ndim > 1 else observation[None]
-        found = self._outputs(np.ascontiguousarray(stack, np.float32))
-        return found if observation.ndim > 1 else found[0]
+        if observation.ndim > 1:
+            return self._outputs(np.ascontiguousarray(observation, np.float32))
+        return self._outputs(np.ascontiguousarray(observation[None], np.float32))[0]
 
     def _outputs(self, x: np.ndarray) -> np.ndarray:
         if self._forward is not None:

@@ -67,6 +67,8 @@ class Spaces:
 
     def to_env(self, actions: np.ndarray, clip: bool = False) -> Any:
         """Flat actions [count, act] in the form a vector environment's `step` takes."""
+        if isinstance(self.action, spaces.Discrete):  # by far the commonest, and in every step
+            return actions[:, 0].astype(self.action.dtype) + self.action.start
         value, used = _decode(self.action, actions, clip)
         assert used == actions.shape[1], (used, actions.shape)
         return value

@@ -123,7 +123,7 @@ def _table(shown: Shown, mark: str) -> Table:
     row, table = shown.row or {}, Table(box=None, pad_edge=False, header_style="dim")
     table.add_column("path", justify="right", no_wrap=True)
     table.add_column("picked", justify="right", no_wrap=True)
-    table.add_column("", no_wrap=True, min_width=BAR)
+    table.add_column("", overflow="crop")  # what gives way in a narrow terminal
     table.add_column("J", justify="right", no_wrap=True)
     table.add_column("H", justify="right", no_wrap=True)
     performance, entropy = np.asarray(row["performance"]), np.asarray(row["entropy"])

@@ -148,7 +148,7 @@ BAD = [
     (["paper", "run", "figure-2"], "--out"),
     (["paper", "run", "figure-2", "--out", "/dev/null"], "not a directory"),
     (["paper", "status", "nowhere"], "holds no grid"),
-    (["paper", "table", "figure-2", "."], "mppo paper figure figure-2"),
+    (["paper", "table", "figure-3", "."], "mppo paper figure figure-3"),
     (["paper", "table", "table-3", "."], "did you mean"),
     (["paper", "figure", "figure-2", "nowhere", "--out", "a.svg"], "not a directory of runs"),
     (["paper", "figure", "figure-2", ".", "--out", "a.pdf"], "must end in .svg or .png"),

@@ -14,6 +14,8 @@ VARIANTS = [
     ("Ant-v5", {"include_cfrc_ext_in_observation": False}),
     ("Ant-v5", {"exclude_current_positions_from_observation": False, "contact_cost_weight": 0.1}),
     ("Hopper-v5", {"terminate_when_unhealthy": False, "ctrl_cost_weight": 0.3}),
+    ("Hopper-v5", {"healthy_state_range": (-0.5, 0.5), "healthy_angle_range": (-9.0, 9.0)}),
+    ("Walker2d-v5", {"healthy_z_range": (1.1, 1.4), "healthy_angle_range": (-0.1, 0.3)}),
     ("Walker2d-v5", {"exclude_current_positions_from_observation": False}),
     ("SparseHopper-v0", {"threshold": 0.01, "absolute": True, "observe_position": True}),
     ("SparseHalfCheetah-v0", {"threshold": 0.001}),

@@ -14,7 +14,7 @@ from campaign import faulty
 from campaign.ledger import Row
 from campaign.small import unreadable
 from mppo.cli import main
-from mppo.envs import lane
+from mppo.envs import robot_lanes
 from mppo.envs.contract import Halt
 from mppo.store import rows
 
@@ -56,16 +56,16 @@ def words(kind: str, at: int, paths: int, out: Path) -> list[str]:
 @contextlib.contextmanager
 def thrown(at: int):
     """Throw our own Hopper beyond MuJoCo's limits at that step of all lanes together."""
-    real = lane.HopperLane.stretch
+    real = robot_lanes.HopperLane.stretch
 
-    def stretch(self: lane.HopperLane, net, limits, rows, start: int, stop: int) -> Halt:
+    def stretch(self: robot_lanes.HopperLane, net, limits, rows, start: int, stop: int) -> Halt:
         is_bad = faulty.STEPS_TAKEN["number"] + 1 == at
         faulty._count(is_bad)
         if is_bad:
             self.data.qvel[:] = 1e12
         return real(self, net, limits, rows, start, start + 1)
 
-    with mock.patch.object(lane.HopperLane, "stretch", stretch):
+    with mock.patch.object(robot_lanes.HopperLane, "stretch", stretch):
         yield
 
 

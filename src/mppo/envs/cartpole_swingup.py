@@ -9,12 +9,15 @@ Angle b counter-clockwise from upright, force F to the right, frictionless:
 Velocities first, then positions with the new velocities, as Box2D does.
 """
 
+from math import cos, pi, sin
 from typing import Any, ClassVar
 
 import gymnasium
 import numpy as np
 from gymnasium.spaces import Box
 from gymnasium.vector import AutoresetMode
+
+from mppo.native import native
 
 from . import drawing
 from .batch import RENDER_MODES, BatchEnv, BatchVectorEnv, checked_box_actions
@@ -28,16 +31,59 @@ TOTAL_MASS = 1.1  # cart 1, pole 0.1
 MOMENT = 0.05  # m l: mass of the pole times the distance of its centre from the hinge
 INERTIA = 0.1 * (0.1**2 + 1.0) / 12.0 + 0.1 * 0.5**2  # J, about the hinge
 LENGTH = 1.0
-SPEEDS = np.array([[2.0 / STEP], [np.pi / 2.0 / STEP]])  # Box2D's limits for one step
+SPEED, TURN = 2.0 / STEP, pi / 2.0 / STEP  # Box2D's limits for one step
 START = np.array([1.0, 2.0, 1.0, 3.0])  # half-widths of the uniform draws
 ANGLE_BOUND = 1e6  # rad; the speed limit forbids more within 600 000 steps
 
 
-class CartPoleDynamics:
-    """The swing-up for a batch; see `SparseCartPoleSwingup` for the arguments.
+@native
+def accelerations(b: float, b_dot: float, force: float) -> tuple[float, float]:
+    """Of the cart and of the angle."""
+    lever, weight = MOMENT * cos(b), MOMENT * GRAVITY * sin(b)
+    push = force - MOMENT * b_dot * b_dot * sin(b)
+    determinant = TOTAL_MASS * INERTIA - lever * lever
+    return (
+        (INERTIA * push + lever * weight) / determinant,
+        (lever * push + TOTAL_MASS * weight) / determinant,
+    )
 
-    Rows of the state: x, b, x_dot, b_dot, so that positions and velocities are blocks.
-    """
+
+@native
+def move(states: np.ndarray, forces: np.ndarray) -> None:
+    """One step of each, in place; `states` has the rows x, b, x_dot, b_dot."""
+    for i in range(forces.size):
+        x, b, x_dot, b_dot = states[:, i]
+        cart, pole = accelerations(b, b_dot, forces[i])
+        x_dot = max(min(x_dot + STEP * cart, SPEED), -SPEED)
+        b_dot = max(min(b_dot + STEP * pole, TURN), -TURN)
+        states[:, i] = x + STEP * x_dot, b + STEP * b_dot, x_dot, b_dot
+
+
+@native
+def outcome(
+    states: np.ndarray, threshold: float, track_limit: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Rewards and ends."""
+    rewards, ended = np.zeros(states.shape[1]), np.empty(states.shape[1], np.bool_)
+    for i in range(ended.size):
+        ended[i] = abs(states[0, i]) > track_limit
+        if cos(states[1, i]) > threshold and not ended[i]:
+            rewards[i] = 1.0
+    return rewards, ended
+
+
+@native
+def appearance(states: np.ndarray) -> np.ndarray:
+    """x, x_dot, b, b_dot of each."""
+    seen = np.empty((states.shape[1], 4), np.float32)
+    for i in range(states.shape[1]):
+        x, b, x_dot, b_dot = states[:, i]
+        seen[i] = x, x_dot, b, b_dot
+    return seen
+
+
+class CartPoleDynamics:
+    """The swing-up for a batch; see `SparseCartPoleSwingup` for the arguments."""
 
     num_envs: int
     force_limit: float
@@ -60,16 +106,11 @@ class CartPoleDynamics:
         if not isinstance(threshold, (int, float, np.number)) or not -1.0 <= threshold < 1.0:
             raise ValueError(f"threshold is {threshold!r}; allowed: a cosine from -1 to below 1")
         self.threshold = float(threshold)
-        bound = [self.track_limit + 2.0, SPEEDS[0, 0], ANGLE_BOUND, SPEEDS[1, 0]]
+        bound = [self.track_limit + 2.0, SPEED, ANGLE_BOUND, TURN]
         high = np.nextafter(np.array(bound, dtype=np.float32), np.float32(np.inf))
         self.observation_space: gymnasium.Space = Box(-high, high, dtype=np.float32)
         self.action_space: gymnasium.Space = Box(-1.0, 1.0, (1,), np.float32)
-        self._state = np.zeros((4, num_envs))
-        self._position, self._velocity = self._state[:2], self._state[2:]
-        self._acceleration, self._scratch = np.empty((2, 2, num_envs))
-        self._sine, self._cosine = np.empty((2, num_envs))
-        self._fast = SPEEDS.repeat(num_envs, axis=1)
-        self._slow = -self._fast
+        self._state = np.zeros((4, num_envs))  # rows x, b, x_dot, b_dot
 
     def start(self, i: int, generator: np.random.Generator) -> None:
         """Draw x, x_dot, b, b_dot uniformly about a hanging pole at the middle of the track."""
@@ -80,41 +121,12 @@ class CartPoleDynamics:
         """Push all carts for one step."""
         force = checked_box_actions(actions, (self.num_envs, 1))[:, 0]
         force *= self.force_limit
-        self._accelerate(force)
-        np.multiply(self._acceleration, STEP, out=self._scratch)
-        self._velocity += self._scratch
-        np.minimum(self._velocity, self._fast, out=self._velocity)
-        np.maximum(self._velocity, self._slow, out=self._velocity)
-        np.multiply(self._velocity, STEP, out=self._scratch)
-        self._position += self._scratch
-        terminated = np.abs(self._position[0]) > self.track_limit
-        upright = np.cos(self._position[1]) > self.threshold
-        return (upright > terminated).astype(np.float64), terminated
-
-    def _accelerate(self, force: np.ndarray) -> None:
-        sine, cosine = self._sine, self._cosine
-        acceleration, (push, weight) = self._acceleration, self._scratch
-        b, b_dot = self._position[1], self._velocity[1]
-        np.sin(b, out=sine)
-        np.cos(b, out=cosine)
-        np.multiply(b_dot, b_dot, out=push)  # push = F - m l b_dot^2 sin b
-        push *= sine
-        push *= MOMENT
-        np.subtract(force, push, out=push)
-        np.multiply(sine, MOMENT * GRAVITY, out=weight)  # weight = m l g sin b
-        cosine *= MOMENT
-        np.multiply(cosine, weight, out=acceleration[0])
-        acceleration[0] += INERTIA * push
-        push *= cosine
-        np.multiply(weight, TOTAL_MASS, out=acceleration[1])
-        acceleration[1] += push
-        cosine *= cosine
-        np.subtract(TOTAL_MASS * INERTIA, cosine, out=cosine)
-        acceleration /= cosine
+        move(self._state, force)
+        return outcome(self._state, self.threshold, self.track_limit)
 
     def observe(self) -> np.ndarray:
         """x, x_dot, b, b_dot of each."""
-        return self._state[[0, 2, 1, 3]].T.astype(np.float32, order="C")
+        return appearance(self._state)
 
     def arrays(self) -> State:
         """Positions and velocities."""
@@ -122,7 +134,7 @@ class CartPoleDynamics:
 
     def picture(self, i: int) -> np.ndarray:
         """Track, cart and pole."""
-        x, angle = self._position[:, i].tolist()
+        x, angle = self._state[:2, i].tolist()
         scale = 600 / (2.0 * self.track_limit + 2.0)
         image = drawing.canvas(600, 300)
         level, middle = 190.0, 300.0 + x * scale

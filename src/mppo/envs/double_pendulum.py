@@ -7,7 +7,7 @@ down, counter-clockwise positive), u the torque on link 2, d = t1 - t2:
     k cos(d) a1 + b a2 = +u + k sin(d) w1^2 - q sin t2
 """
 
-from math import cos, hypot, sin
+from math import cos, sin
 from typing import Any, ClassVar
 
 import gymnasium
@@ -18,7 +18,7 @@ from gymnasium.vector import AutoresetMode
 from . import drawing
 from .batch import RENDER_MODES, BatchEnv, BatchVectorEnv, checked_box_actions
 from .contract import State, check_choice, check_num_envs, check_positive
-from .links import PRESETS, Preset, appearance, motion
+from .links import PRESETS, Preset, appearance, move, reached
 
 HORIZON = 500
 RENDER_FPS = 30
@@ -55,7 +55,6 @@ class DoublePendulumDynamics:
         self.goal_height = float(goal_height)
         if not -2.0 <= self.goal_height < 2.0:
             raise ValueError(f"goal_height is {goal_height!r}; allowed: -2 to below 2 (m)")
-        self._move = motion(self.preset)
         self._state = np.zeros((num_envs, 4))  # columns t1, t2, w1, w2
         high = np.array(self.preset.bounds(), dtype=np.float32)
         high = np.nextafter(high, np.float32(np.inf))  # a clipped float64 may round upwards
@@ -69,22 +68,14 @@ class DoublePendulumDynamics:
     def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Drive all elbows for one step."""
         torques = checked_box_actions(actions, (self.num_envs, 1))[:, 0] * self.torque_limit
-        pairs = zip(self._state.tolist(), torques.tolist(), strict=True)
-        moved = [self._move(t1, t2, w1, w2, u) for (t1, t2, w1, w2), u in pairs]
-        self._state[:] = moved
-        terminated = np.array([self._reached(t1, t2) for t1, t2, _, _ in moved])
+        move(self.preset, self._state, torques)
+        by_height = self.goal == "height"
+        terminated = reached(self._state, self.goal_distance, self.goal_height, by_height)
         return terminated.astype(np.float64), terminated
-
-    def _reached(self, t1: float, t2: float) -> bool:
-        height = -cos(t1) - cos(t2)
-        if self.goal == "height":
-            return height > self.goal_height
-        return hypot(sin(t1) + sin(t2), 2.0 - height) < self.goal_distance
 
     def observe(self) -> np.ndarray:
         """The six numbers of the preset."""
-        rows = [appearance(self.preset, state) for state in self._state.tolist()]
-        return np.array(rows, dtype=np.float32)
+        return appearance(self.preset.relative, self._state)
 
     def arrays(self) -> State:
         """Angles and speeds."""

@@ -1,14 +1,19 @@
-"""The mechanics of the double pendulum: presets, equations of motion, integration."""
+"""The mechanics of the double pendulum: presets, equations of motion, integration.
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from math import cos, sin
+Compiled, one pendulum at a time: as array operations one action would take some ninety of them.
+"""
+
+from math import cos, hypot, sin
+from typing import NamedTuple
 
 import numpy as np
 
+from mppo.native import native
 
-@dataclass(frozen=True)
-class Preset:
+Motion = tuple[float, float, float, float]  # t1, t2, w1, w2
+
+
+class Preset(NamedTuple):
     """Constants of the equations in double_pendulum.py, and how a model is stepped and seen."""
 
     inertias: tuple[float, float]  # a, b
@@ -21,7 +26,7 @@ class Preset:
     relative: bool  # angle and speed of link 2 are limited and seen against link 1
     speed_limits: tuple[float, float]
 
-    def draw(self, generator: np.random.Generator) -> tuple[float, float, float, float]:
+    def draw(self, generator: np.random.Generator) -> Motion:
         """A start: t1, t2, w1, w2."""
         if self.relative:
             t1, t2, w1, w2 = generator.uniform(-0.1, 0.1, 4).tolist()
@@ -65,96 +70,99 @@ _RLLAB = Preset(
 PRESETS = {
     "acrobot": _ACROBOT,
     "rllab": _RLLAB,
-    "rllab_weak": replace(_RLLAB, torque_limit=5.0),
+    "rllab_weak": _RLLAB._replace(torque_limit=5.0),
 }
 
 
-Motion = Callable[[float, float, float, float, float], tuple[float, float, float, float]]
-
-
-def equations(preset: Preset) -> Callable[..., tuple[float, float]]:
-    """The accelerations (a1, a2) as a function of t1, t2, w1, w2 and the torque u on link 2."""
+@native
+def equations(
+    preset: Preset, t1: float, t2: float, w1: float, w2: float, u: float
+) -> tuple[float, float]:
+    """The accelerations (a1, a2) under a torque u on link 2."""
     (a, b), k, (p, q) = preset.inertias, preset.coupling, preset.weights
-    ab = a * b
-
-    def accelerations(t1: float, t2: float, w1: float, w2: float, u: float) -> tuple[float, float]:
-        bend = t1 - t2
-        kc, ks = k * cos(bend), k * sin(bend)
-        r1 = -u - ks * w2 * w2 - p * sin(t1)
-        r2 = u + ks * w1 * w1 - q * sin(t2)
-        determinant = ab - kc * kc
-        return (b * r1 - kc * r2) / determinant, (a * r2 - kc * r1) / determinant
-
-    return accelerations
+    bend = t1 - t2
+    kc, ks = k * cos(bend), k * sin(bend)
+    r1 = -u - ks * w2 * w2 - p * sin(t1)
+    r2 = u + ks * w1 * w1 - q * sin(t2)
+    determinant = a * b - kc * kc
+    return (b * r1 - kc * r2) / determinant, (a * r2 - kc * r1) / determinant
 
 
-def runge_kutta(preset: Preset) -> Motion:
-    """One classic fourth-order step of t1, t2, w1, w2 under a constant torque."""
-    slope, h, half = equations(preset), preset.step, 0.5 * preset.step
-
-    def step(
-        t1: float, t2: float, w1: float, w2: float, u: float
-    ) -> tuple[float, float, float, float]:
-        a1, a2 = slope(t1, t2, w1, w2, u)
-        x1, x2 = w1 + half * a1, w2 + half * a2
-        b1, b2 = slope(t1 + half * w1, t2 + half * w2, x1, x2, u)
-        y1, y2 = w1 + half * b1, w2 + half * b2
-        c1, c2 = slope(t1 + half * x1, t2 + half * x2, y1, y2, u)
-        z1, z2 = w1 + h * c1, w2 + h * c2
-        d1, d2 = slope(t1 + h * y1, t2 + h * y2, z1, z2, u)
-        sixth = h / 6.0
-        return (
-            t1 + sixth * (w1 + 2.0 * (x1 + y1) + z1),
-            t2 + sixth * (w2 + 2.0 * (x2 + y2) + z2),
-            w1 + sixth * (a1 + 2.0 * (b1 + c1) + d1),
-            w2 + sixth * (a2 + 2.0 * (b2 + c2) + d2),
-        )
-
-    return step
+@native
+def runge_kutta(preset: Preset, t1: float, t2: float, w1: float, w2: float, u: float) -> Motion:
+    """One classic fourth-order step under a constant torque."""
+    h, half, sixth = preset.step, 0.5 * preset.step, preset.step / 6.0
+    a1, a2 = equations(preset, t1, t2, w1, w2, u)
+    x1, x2 = w1 + half * a1, w2 + half * a2
+    b1, b2 = equations(preset, t1 + half * w1, t2 + half * w2, x1, x2, u)
+    y1, y2 = w1 + half * b1, w2 + half * b2
+    c1, c2 = equations(preset, t1 + half * x1, t2 + half * x2, y1, y2, u)
+    z1, z2 = w1 + h * c1, w2 + h * c2
+    d1, d2 = equations(preset, t1 + h * y1, t2 + h * y2, z1, z2, u)
+    return (
+        t1 + sixth * (w1 + 2.0 * (x1 + y1) + z1),
+        t2 + sixth * (w2 + 2.0 * (x2 + y2) + z2),
+        w1 + sixth * (a1 + 2.0 * (b1 + c1) + d1),
+        w2 + sixth * (a2 + 2.0 * (b2 + c2) + d2),
+    )
 
 
-def semi_implicit_euler(preset: Preset) -> Motion:
+@native
+def semi_implicit_euler(
+    preset: Preset, t1: float, t2: float, w1: float, w2: float, u: float
+) -> Motion:
     """Velocities first, then positions with the new velocities."""
-    slope, h = equations(preset), preset.step
-
-    def step(
-        t1: float, t2: float, w1: float, w2: float, u: float
-    ) -> tuple[float, float, float, float]:
-        a1, a2 = slope(t1, t2, w1, w2, u)
-        w1 += h * a1
-        w2 += h * a2
-        return t1 + h * w1, t2 + h * w2, w1, w2
-
-    return step
+    a1, a2 = equations(preset, t1, t2, w1, w2, u)
+    w1 += preset.step * a1
+    w2 += preset.step * a2
+    return t1 + preset.step * w1, t2 + preset.step * w2, w1, w2
 
 
-def motion(preset: Preset) -> Motion:
-    """The whole of one action: the sub-steps, each followed by the limits on the speeds.
-
-    Plain floats, one pendulum at a time: the equations need some ninety array operations for one
-    action, which for a handful of pendulums take three times as long as this.
-    """
-    step = runge_kutta(preset) if preset.runge_kutta else semi_implicit_euler(preset)
-    (first, second), substeps, relative = preset.speed_limits, preset.substeps, preset.relative
-
-    def move(
-        t1: float, t2: float, w1: float, w2: float, u: float
-    ) -> tuple[float, float, float, float]:
-        for _ in range(substeps):
-            t1, t2, w1, w2 = step(t1, t2, w1, w2, u)
-            turn = w2 - w1 if relative else w2
-            limited = min(max(w1, -first), first)
-            if limited != w1 or abs(turn) > second:
-                turn = min(max(turn, -second), second)
-                w1, w2 = limited, limited + turn if relative else turn
-        return t1, t2, w1, w2
-
-    return move
+@native
+def motion(preset: Preset, t1: float, t2: float, w1: float, w2: float, u: float) -> Motion:
+    """The whole of one action: the sub-steps, each followed by the limits on the speeds."""
+    first, second = preset.speed_limits
+    for _ in range(preset.substeps):
+        if preset.runge_kutta:
+            t1, t2, w1, w2 = runge_kutta(preset, t1, t2, w1, w2, u)
+        else:
+            t1, t2, w1, w2 = semi_implicit_euler(preset, t1, t2, w1, w2, u)
+        turn = w2 - w1 if preset.relative else w2
+        limited = min(max(w1, -first), first)
+        if limited != w1 or abs(turn) > second:
+            turn = min(max(turn, -second), second)
+            w1, w2 = limited, limited + turn if preset.relative else turn
+    return t1, t2, w1, w2
 
 
-def appearance(preset: Preset, state: list[float]) -> list[float]:
-    """The six numbers that the preset's original shows."""
-    t1, t2, w1, w2 = state
-    if preset.relative:
-        return [cos(t1), sin(t1), cos(t2 - t1), sin(t2 - t1), w1, w2 - w1]
-    return [sin(t1), cos(t1), w1, sin(t2), cos(t2), w2]
+@native
+def move(preset: Preset, states: np.ndarray, torques: np.ndarray) -> None:
+    """One action of each pendulum, in place; `states` has the columns t1, t2, w1, w2."""
+    for i in range(torques.size):
+        t1, t2, w1, w2 = states[i]
+        states[i] = motion(preset, t1, t2, w1, w2, torques[i])
+
+
+@native
+def reached(states: np.ndarray, distance: float, height: float, by_height: bool) -> np.ndarray:
+    """Whether each tip is near enough to its upright place, or high enough."""
+    found = np.empty(states.shape[0], np.bool_)
+    for i in range(found.size):
+        t1, t2 = states[i, 0], states[i, 1]
+        tip = -cos(t1) - cos(t2)
+        near = hypot(sin(t1) + sin(t2), 2.0 - tip) < distance
+        found[i] = tip > height if by_height else near
+    return found
+
+
+@native
+def appearance(relative: bool, states: np.ndarray) -> np.ndarray:
+    """The six numbers that a preset's original shows, of each pendulum."""
+    seen = np.empty((states.shape[0], 6), np.float32)
+    for i in range(states.shape[0]):
+        t1, t2, w1, w2 = states[i]
+        if relative:
+            seen[i] = cos(t1), sin(t1), cos(t2 - t1), sin(t2 - t1), w1, w2 - w1
+        else:
+            seen[i] = sin(t1), cos(t1), w1, sin(t2), cos(t2), w2
+    return seen

@@ -9,14 +9,8 @@ from gymnasium.spaces import Box
 
 from .contract import NO_LIMIT, check_horizon
 from .engine import mujoco, quieten
-from .lane import (
-    AntLane,
-    HalfCheetahLane,
-    HopperLane,
-    Lane,
-    SwimmerLane,
-    Walker2dLane,
-)
+from .lane import Lane
+from .robot_lanes import AntLane, HalfCheetahLane, HopperLane, SwimmerLane, Walker2dLane
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -117,7 +118,7 @@ def _merge(heads: list[Gaussian | Categorical]) -> list[Gaussian | Categorical]:
 
 
 def _width(space: spaces.Space) -> int:
-    return 1 if isinstance(space, spaces.Discrete) else int(np.prod(space.shape or (1,)))
+    return 1 if isinstance(space, spaces.Discrete) else prod(space.shape or (1,))
 
 
 def _decode(space: spaces.Space, actions: np.ndarray, clip: bool) -> tuple[Any, int]:

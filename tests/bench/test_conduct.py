@@ -154,3 +154,12 @@ def test_parts_of_two_sittings_are_joined(tmp_path):
         conduct.joined(before | {"machine": {"processor": "abacus"}}, now)
     with pytest.raises(BadRequest, match="--quick"):
         conduct.joined(before | {"quick": True}, now)
+
+
+def test_a_ratio_measured_again_in_another_part_is_not_kept_twice():
+    before, now = conduct.begun(conduct.Options()), conduct.begun(conduct.Options())
+    one, two, other = ({"name": name, "median": m} for name, m in (("a", 1), ("a", 2), ("b", 3)))
+    before["parts"] = {"rates": {"ratios": [one, other]}}
+    now["parts"] = {"cores": {"ratios": [two]}}
+    parts = conduct.joined(before, now)["parts"]
+    assert parts == {"rates": {"ratios": [other]}, "cores": {"ratios": [two]}}

@@ -46,6 +46,8 @@ def test_bare_physics_lives_through_the_same_states(env):
     assert len(episodes) == ends
     assert sum(len(episode.controls) for episode in episodes) == 2 * STEPS
     assert replay.seconds(episodes) > 0
+    for threads in (1, 2):  # and in compiled code
+        assert replay.seconds(episodes, threads) > 0
     assert ends > 2 or env not in ("Hopper-v5", "Ant-v5")  # these fall, and begin again
 
 
@@ -58,6 +60,8 @@ def test_another_run_is_refused():
     episodes[0].controls[0][0] += 1e-6
     with pytest.raises(ReplayDiffers, match="another state"):
         replay.seconds(episodes)
+    with pytest.raises(ReplayDiffers, match="another state"):
+        replay.seconds(episodes, 2)
 
 
 def test_no_physics_to_replay():

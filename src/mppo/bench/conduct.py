@@ -22,6 +22,7 @@ REPETITIONS, QUICK_REPETITIONS = 5, 2
 PARTS: dict[str, Callable[[Sitting], Part]] = {
     "limit": speed.limit,
     "rates": speed.rates,
+    "cores": speed.cores,
     "peers": peers,
     "paths": speed.paths,
     "startup": startup,
@@ -83,10 +84,17 @@ def joined(before: dict[str, Any], now: dict[str, Any]) -> dict[str, Any]:
         raise BadRequest("it was written by another version of mppo, or one of the two is --quick")
     if before["machine"]["processor"] != now["machine"]["processor"]:
         raise BadRequest(f"it was measured on another machine: {before['machine']['processor']}")
-    parts = {name: (before["parts"] | now["parts"]).get(name) for name in PARTS}
+    again = {ratio["name"] for part in now["parts"].values() for ratio in part["ratios"]}
+    kept = {name: _without(part, again) for name, part in before["parts"].items()}
+    parts = {name: (kept | now["parts"]).get(name) for name in PARTS}
     found = {name: part for name, part in parts.items() if part is not None}
     names = Options(now["quick"], tuple(found), now["repetitions"])
     return {**now, "command": names.command, "parts": found}
+
+
+def _without(part: dict[str, Any], measured_again: set[str]) -> dict[str, Any]:
+    """A part of an earlier sitting without ratios that have newer values elsewhere."""
+    return {**part, "ratios": [r for r in part["ratios"] if r["name"] not in measured_again]}
 
 
 def conduct(options: Options, result: dict[str, Any]) -> Generator[str]:

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import queue
 import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from mppo.envs import native_vector
 from mppo.envs.engine import mujoco
+from mppo.envs.stretch import addresses, call
+from mppo.native import native
+from mppo.rollout import CHUNK
 from mppo.seeding import Role, generator
 from mppo.types import Trajectories
 
@@ -48,9 +54,11 @@ class Replay:
             found += _lived_again(self.lane, seen, e)
         return found
 
-    def seconds(self, episodes: list[Episode]) -> float:
-        """Time of bare physics for all of them."""
-        return bare_seconds(self.lane.model, self.frame_skip, episodes)
+    def seconds(self, episodes: list[Episode], threads: int | None = None) -> float:
+        """Time of bare physics for all of them: in Python, or in threads without it."""
+        if threads is None:
+            return bare_seconds(self.lane.model, self.frame_skip, episodes)
+        return threaded_seconds(self.lane.model, self.frame_skip, episodes, threads)
 
 
 def bare_seconds(model: Any, frame_skip: int, episodes: list[Episode]) -> float:
@@ -68,6 +76,53 @@ def bare_seconds(model: Any, frame_skip: int, episodes: list[Episode]) -> float:
         if _state(model, data).tobytes() != end.tobytes():
             raise ReplayDiffers("bare mj_step ended an episode in another state than the run")
     return total
+
+
+def threaded_seconds(model: Any, frame_skip: int, episodes: list[Episode], threads: int) -> float:
+    """The same in compiled code: what several cores can do at most with these episodes."""
+    step, _ = addresses() or (0, 0)
+    data = [mujoco.MjData(model) for _ in episodes]
+    controls = [np.array(episode.controls) for episode in episodes]
+    for own, episode in zip(data, episodes, strict=True):
+        mujoco.mj_setState(model, own, episode.start, _INTEGRATION)
+
+    def live(n: int, start: int, stop: int) -> None:
+        some = controls[n][start:stop]
+        _live(step, model._address, data[n]._address, data[n].ctrl, some, frame_skip)
+
+    waiting: queue.SimpleQueue[tuple[int, int]] = queue.SimpleQueue()
+    for n in range(len(episodes)):
+        waiting.put((n, 0))
+
+    def work(_: int) -> None:
+        """As training does: chunks keep all threads busy to the end."""
+        with suppress(queue.Empty):
+            while True:
+                n, start = waiting.get_nowait()
+                live(n, start, start + CHUNK)
+                if start + CHUNK < len(controls[n]):
+                    waiting.put((n, start + CHUNK))
+
+    live(0, 0, 0)  # compiles
+    with ThreadPoolExecutor(threads) as pool:
+        started = time.perf_counter()
+        list(pool.map(work, range(threads)))
+        total = time.perf_counter() - started
+    for own, episode in zip(data, episodes, strict=True):
+        if _state(model, own).tobytes() != episode.end.tobytes():
+            raise ReplayDiffers("bare mj_step ended an episode in another state than the run")
+    return total
+
+
+@native
+def _live(
+    step: int, model: int, data: int, ctrl: np.ndarray, controls: np.ndarray, frame_skip: int
+) -> None:
+    for t in range(controls.shape[0]):
+        for i in range(ctrl.size):
+            ctrl[i] = controls[t, i]
+        for _ in range(frame_skip):
+            call(step, model, data)
 
 
 def _lived_again(lane: Any, seen: Trajectories, e: int) -> list[Episode]:

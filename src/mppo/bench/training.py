@@ -49,7 +49,8 @@ class Clock:
         if self.replay is not None:
             episodes = self.replay.episodes(row["iteration"], row["trajectories"])
             self.episodes += len(episodes)
-            self.bare.append(self.replay.seconds(episodes))
+            threads = self.training.workers if self.training.threaded else None
+            self.bare.append(self.replay.seconds(episodes, threads))
 
 
 def measure(training: Training) -> dict[str, Any]:

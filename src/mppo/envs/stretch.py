@@ -92,7 +92,7 @@ def _call_at(context, function, model, data):
     return types.void(types.int64, types.int64, types.int64), generate
 
 
-_call: Any = _call_at  # its first argument is the compiler's
+call: Any = _call_at  # its first argument is the compiler's
 
 
 @native
@@ -200,9 +200,9 @@ def stretch(
                 action[i] = _clipped(action[i], limits.low[i], limits.high[i])
             body.ctrl[i] = action[i]
         for _ in range(body.frame_skip):
-            _call(body.mj_step, body.model, body.data)
+            call(body.mj_step, body.model, body.data)
         if body.kind == ANT:
-            _call(body.mj_forces, body.model, body.data)
+            call(body.mj_forces, body.model, body.data)
         _observe(body, forces)
         healthy = _is_healthy(body)
         rows.rewards[t] = _pay(body, x, action, forces, healthy)

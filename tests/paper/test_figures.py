@@ -94,10 +94,12 @@ def test_figures_5_and_6_tell_settings_apart(grid):
 def test_figure_7_marks_the_paper_s_values_and_what_is_missing(grid):
     found = drawn("figure-7", grid)
     shown = texts(found)
-    assert "mppo paper run figure-7 --tasks Ant" in shown
+    caption = found.get_supxlabel()
+    assert "no runs yet of Ant, Hopper, " in caption
+    assert "mppo paper run figure-7 --tasks TASK" in caption
     assert "Div-TRPO (no runs)" in shown
     finals = [axes for axes in found.axes if "final return" in axes.get_title()]
-    assert len(finals) == 1
+    assert len(finals) == 1 == len(found.axes) // 2
     marks = [line.get_xdata()[0] for line in finals[0].lines if line.get_color() == "black"]
     assert marks == [1.00, 0.33, 1.00, 1.00, 0.83, 0.98, 1.00]
 

@@ -87,7 +87,9 @@ def test_the_paper_s_panel_has_its_kind_of_bracket(grid, page):
 
 def test_gaps_are_shown_with_the_command_that_fills_them(grid, page):
     cells = {(row["task"], row["method"]): row for row in rows_of(page, "Panel B: what we claim")}
-    assert len(cells) == 56
+    run = [task for task in TABLE_1.rows if (task, "TRPO") in cells]
+    assert len(cells) == 7 * len(run) + (8 - len(run))
+    assert cells["Ant", "all"]["verdict"] == "missing"
     hopper = cells["SparseHopper", "MP-TRPO"]
     assert hopper["seeds"] == "3, 1 unfinished"
     assert hopper["verdict"] == "not resolved at 3 seeds: 1,000,000 of 2,000,000 steps"
@@ -127,7 +129,7 @@ def test_the_same_bytes_twice_and_from_a_copy_in_another_order(grid, page, tmp_p
 def test_csv_reads_back_and_no_cell_is_a_formula(grid):
     blocks = table("table-1", grid, "csv").split("\n\n")
     rows = list(csv.DictReader(io.StringIO(blocks[1])))
-    assert len(rows) == 56
+    assert {row["task"] for row in rows} == set(TABLE_1.rows)
     assert rows[0]["panel"] == "Panel B: what we claim"
     for block in blocks:
         for row in csv.reader(io.StringIO(block)):
@@ -149,7 +151,7 @@ def test_html_is_whole_and_runs_nothing(grid):
     page = table("table-1", grid, "html")
     tags = Tags()
     tags.feed(page)
-    assert tags.seen.count("tr") > 56
+    assert tags.seen.count("tr") > 40
     assert not {"script", "img", "link", "iframe", "a"} & set(tags.seen)
     assert "http:" not in page
     assert "https:" not in page
@@ -237,5 +239,5 @@ def test_unknown_tables_formats_and_places_are_refused(tmp_path):
 
 def test_an_empty_directory_gives_a_table_of_gaps(tmp_path):
     page = table("table-2", tmp_path)
-    assert page.count("| missing |") == 4 * 8 + 6
+    assert page.count("| missing |") == 8 + 6
     assert page.count("mppo paper run table-2") == 8

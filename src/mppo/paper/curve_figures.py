@@ -88,24 +88,21 @@ def _seeds(cell: Cell) -> str:
 
 
 def _figure(
-    panels: list[tuple[str, list[Line]]], across: int, caption: str, missing: dict[str, str]
+    panels: list[tuple[str, list[Line]]], across: int, caption: str, missing: str
 ) -> Figure:
-    """Pairs of axes, `across` of them in a row."""
+    """Pairs of axes, `across` of them in a row; of what has no runs only the names."""
     from matplotlib.figure import Figure
 
+    gaps = [title for title, lines in panels if not lines]
+    panels = [(title, lines) for title, lines in panels if lines]
+    if gaps:
+        caption += f"\nno runs yet of {', '.join(gaps)}: {missing}"
+    across = min(across, max(1, len(panels) // 2))
     down = -(-len(panels) // across)
     figure = Figure(figsize=(8.4 * across, 3.5 * down + 0.6), layout="constrained")
     grid = figure.subplots(down, 2 * across, squeeze=False, width_ratios=[1.5, 1] * across)
     for i, (title, lines) in enumerate(panels):
         curves, finals = grid[i // across, 2 * (i % across) : 2 * (i % across) + 2]
-        if not lines:
-            finals.axis("off")
-            curves.set(xticks=[], yticks=[], title=title)
-            curves.text(
-                0.5, 0.5, f"no runs yet\n{missing.get(title, '')}", ha="center", va="center",
-                fontsize=8, color="0.35", transform=curves.transAxes, wrap=True,
-            )  # fmt: skip
-            continue
         draw_panel(curves, finals, lines)
         steps = steps_words(lines[0].cell.budget)
         curves.set(title=title, xlabel=STEPS_LABEL, ylabel="return (mean of 10 episodes)")
@@ -122,7 +119,6 @@ def performance(root: Path, table: str, identifier: str) -> Figure:
     printed: Printed = TABLES[table]
     runs = Runs(root)
     panels: list[tuple[str, list[Line]]] = []
-    missing = {}
     for task in printed.rows:
         budget = runs.budget(task, printed.methods)
         lines = []
@@ -131,10 +127,9 @@ def performance(root: Path, table: str, identifier: str) -> Figure:
             value = printed.value(task, method)
             lines.append(Line(DISPLAY[method], COLOURS[method], STYLES[place], cell, value))
         panels.append((task, lines if any(line.cell.scores for line in lines) else []))
-        missing[task] = f"mppo paper run {identifier} --tasks {task}"
     _refuse_empty(panels, root, identifier)
     caption = f"{NOTE}\ndashed: the paper's final means (it does not state its steps)"
-    return _figure(panels, 2, caption, missing)
+    return _figure(panels, 2, caption, f"mppo paper run {identifier} --tasks TASK")
 
 
 def varying_paths(root: Path) -> Figure:
@@ -155,8 +150,7 @@ def varying_paths(root: Path) -> Figure:
             lines.append((f"K = {k}{best}", colour, cell))
         panels.append((f"Varying K for MP-{base.upper()}, {PENDULUM}", _lines(lines)))
     _refuse_empty(panels, root, "figure-5")
-    missing = {title: "mppo paper run figure-5" for title, _ in panels}
-    return _figure(panels, 1, NOTE, missing)
+    return _figure(panels, 1, NOTE, "mppo paper run figure-5")
 
 
 def varying_alpha(root: Path) -> Figure:
@@ -173,7 +167,7 @@ def varying_alpha(root: Path) -> Figure:
         lines.append((f"α = {alpha:g}{best}", colour, cell))
     panels = [(f"Varying α for MP-TRPO, {PENDULUM}", _lines(lines))]
     _refuse_empty(panels, root, "figure-6")
-    return _figure(panels, 1, NOTE, {})
+    return _figure(panels, 1, NOTE, "mppo paper run figure-6")
 
 
 def _lines(found: list[tuple[str, str, Cell]]) -> list[Line]:

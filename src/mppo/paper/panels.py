@@ -59,7 +59,12 @@ def _as_printed(table: Comparison) -> Section:
 
 def _claimed(table: Comparison) -> Section:
     rows = []
+    tasks_run = {task for (task, _), cell in table.cells.items() if cell.scores or cell.states}
     for (task, method), cell in table.cells.items():
+        if task not in tasks_run:  # one line for all methods
+            if method == table.printed.methods[0]:
+                rows.append([task, "all", "0", *"------", "missing"])
+            continue
         value = table.printed.value(task, method)
         budget = default_budget(TASK[task], method)
         verdict = of_value(cell.finals, value, table.printed.scale(task), (cell.budget, budget))

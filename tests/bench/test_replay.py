@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from mppo.bench.alternation import alternate
 from mppo.bench.measured import Training
 from mppo.bench.replay import Replay, ReplayDiffers
 from mppo.bench.training import measure
@@ -79,3 +80,15 @@ def test_a_real_run_is_replayed():
     assert found["episodes_replayed_bit_equal"] >= 2
     assert found["rate"] == pytest.approx(128 / sum(found["seconds"]))
     assert found["resident_mib"]["peak"] >= found["resident_mib"]["now"] > 10
+
+
+def test_one_run_in_turn_with_one_thread_and_two():
+    training = Training(
+        "trpo", "Hopper-v5", 2, warmup=1, workers=2, overrides={"batch_size": 200}, alternate=True
+    )
+    found = alternate(training)
+    assert found["steps"] == 400
+    assert set(found["rates"]) == {"one", "all", "bare one", "bare all"}
+    for name, seconds in found["seconds"].items():
+        assert len(seconds) == 2
+        assert found["rates"][name] == pytest.approx(400 / sum(seconds))

@@ -14,9 +14,13 @@ def main(words: list[str]) -> int:
         os.sched_setaffinity(0, cores)
     from mppo.bench import machine
     from mppo.bench.measured import Training
-    from mppo.bench.training import measure
 
-    found = measure(Training(**training))
+    wanted = Training(**training)
+    if wanted.alternate:
+        from mppo.bench.alternation import alternate as measure
+    else:
+        from mppo.bench.training import measure
+    found = measure(wanted)
     print(json.dumps({"cores": machine.cores(), **found}), flush=True)
     return 0
 

@@ -31,8 +31,8 @@ class Training:
     overrides: dict[str, Any] = field(default_factory=dict)
     replay: bool = False
     """Whether bare physics lives through every measured iteration right after it."""
-    threaded: bool = False
-    """Whether it does so without the interpreter, in as many threads as the run has."""
+    alternate: bool = False
+    """Whether the run is made twice in turn, with one thread and with `workers`."""
     together: bool = False
     """Whether the clock starts only when the parent says so: for runs side by side."""
 

@@ -19,6 +19,7 @@ from mppo.seeding import Role, generator
 from mppo.types import Trajectories
 
 _INTEGRATION = mujoco.mjtState.mjSTATE_INTEGRATION
+ROBOTS = 5  # side by side in a threaded replay, as in training
 
 
 class ReplayDiffers(RuntimeError):
@@ -79,37 +80,46 @@ def bare_seconds(model: Any, frame_skip: int, episodes: list[Episode]) -> float:
 
 
 def threaded_seconds(model: Any, frame_skip: int, episodes: list[Episode], threads: int) -> float:
-    """The same in compiled code: what several cores can do at most with these episodes."""
+    """The same in compiled code: what several threads can do at most with these episodes.
+
+    As in training, a few robots live through one episode after the other, and a thread takes the
+    robot that waited longest for one chunk of steps.
+    """
     step, _ = addresses() or (0, 0)
-    data = [mujoco.MjData(model) for _ in episodes]
+    robots = [mujoco.MjData(model) for _ in range(min(ROBOTS, len(episodes)))]
     controls = [np.array(episode.controls) for episode in episodes]
-    for own, episode in zip(data, episodes, strict=True):
-        mujoco.mj_setState(model, own, episode.start, _INTEGRATION)
+    ends: dict[int, np.ndarray] = {}
 
-    def live(n: int, start: int, stop: int) -> None:
+    def live(robot: Any, n: int, start: int, stop: int) -> None:
+        if start == 0:
+            mujoco.mj_setState(model, robot, episodes[n].start, _INTEGRATION)
         some = controls[n][start:stop]
-        _live(step, model._address, data[n]._address, data[n].ctrl, some, frame_skip)
+        _live(step, model._address, robot._address, robot.ctrl, some, frame_skip)
 
-    waiting: queue.SimpleQueue[tuple[int, int]] = queue.SimpleQueue()
-    for n in range(len(episodes)):
-        waiting.put((n, 0))
+    for robot in robots:  # compiles, and touches all memory that a step needs
+        live(robot, 0, 0, 1)
+    waiting: queue.SimpleQueue[tuple[Any, int, int]] = queue.SimpleQueue()
+    for n, robot in enumerate(robots):
+        waiting.put((robot, n, 0))
 
     def work(_: int) -> None:
-        """As training does: chunks keep all threads busy to the end."""
         with suppress(queue.Empty):
             while True:
-                n, start = waiting.get_nowait()
-                live(n, start, start + CHUNK)
-                if start + CHUNK < len(controls[n]):
-                    waiting.put((n, start + CHUNK))
+                robot, n, start = waiting.get_nowait()
+                live(robot, n, start, start + CHUNK)
+                start += CHUNK
+                if start >= len(controls[n]):
+                    ends[n] = _state(model, robot)
+                    n, start = n + len(robots), 0
+                if n < len(episodes):
+                    waiting.put((robot, n, start))
 
-    live(0, 0, 0)  # compiles
     with ThreadPoolExecutor(threads) as pool:
         started = time.perf_counter()
         list(pool.map(work, range(threads)))
         total = time.perf_counter() - started
-    for own, episode in zip(data, episodes, strict=True):
-        if _state(model, own).tobytes() != episode.end.tobytes():
+    for n, episode in enumerate(episodes):
+        if ends[n].tobytes() != episode.end.tobytes():
             raise ReplayDiffers("bare mj_step ended an episode in another state than the run")
     return total
 

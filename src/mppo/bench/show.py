@@ -22,9 +22,11 @@ EXPLAINED = {
     "nothing else. All observations and the state at each episode's end are compared bit for bit. "
     "The ratio is the rate of training over that of bare physics.",
     "rates": "Whole iterations, updates included, evaluation off.",
-    "cores": "The same run on one core and on all. Right after each iteration bare `mj_step` lives "
-    "through its episodes in as many threads, in compiled code that does nothing else: what the "
-    "machine gives to several threads in that minute. The update of a run stays on one core.",
+    "cores": "The same run with one thread and with as many as there are cores, in turn, one "
+    "iteration after the other in one process; both end with the same bits. Right after each "
+    "iteration bare `mj_step` lives through its episodes with as many threads, in compiled code "
+    "that does nothing else: what the machine gives to several threads in that moment. The update "
+    "of a run stays on one core.",
     "peers": "Runs of the same number of steps, ours after theirs in each repetition.",
     "paths": "All steps of this task cost the same, so the difference is that of K alone. Peak "
     "memory is that of the whole process with a filled compilation cache.",

@@ -93,37 +93,26 @@ def rates(sitting: Sitting) -> Part:
 
 
 def cores(sitting: Sitting) -> Part:
-    """One run on all cores against the same run on one, and the same of bare `mj_step`.
-
-    What the machine gives to two threads is measured beside, in the same minute: cores that share
-    a memory or a neighbour are less than twice one.
-    """
+    """One run on all cores against the same run on one, and the same of bare `mj_step`."""
     if len(sitting.cores) < 2:
         raise Skipped("one run on several cores needs two cores to pin it to")
-    cases = list(SPEED_UP)[: sitting.size(len(SPEED_UP), 1)]
-    found: dict[tuple[str, str, str], list[Sample]] = {}
+    found: dict[tuple[str, str], list[Sample]] = {}
     for r in range(sitting.repetitions):
-        for method, env in cases:
-            sitting.say(f"cores {r + 1}/{sitting.repetitions}: {method} on {env}")
-            for on in ("one", "all"):
-                sample = sitting.train(method, env, 25_000, on, r, replay=True, threaded=True)
-                found.setdefault((method, env, on), []).append(sample)
+        for method, env in list(SPEED_UP)[: sitting.size(len(SPEED_UP), 1)]:
+            sitting.say(f"cores {r + 1}/{sitting.repetitions}: {method} on {env}, in turn")
+            sample = sitting.train(method, env, 50_000, "all", r, alternate=True)
+            found.setdefault((method, env), []).append(sample["rates"])
     ratios, rows = [], []
-    for method, env in cases:
-        one, every = found[method, env, "one"], found[method, env, "all"]
-        what = f"{_short(env)}, {len(sitting.cores)} cores / 1"
+    for (method, env), samples in found.items():
         target = SPEED_UP[method, env] if len(sitting.cores) == 2 else None
-        for name, label, column, wanted in (
-            (method, f"{method} {what}", "rate", target),
-            ("bare", f"bare mj_step {what}", "bare_rate", None),
-        ):
-            low, high = _column(one, column), _column(every, column)
-            ratios.append(Ratio(f"cores-{name}-{env}", label, quotients(high, low), wanted))
-            rows.append([label.split(",")[0], spread(low), spread(high)])
-    table = Table(
-        "cores", "Steps a second", ["what", "1 core", f"{len(sitting.cores)} cores"], rows
-    )
-    return Part(ratios, [table])
+        for prefix, name, wanted in (("", method, target), ("bare ", "bare mj_step", None)):
+            low, high = _column(samples, f"{prefix}one"), _column(samples, f"{prefix}all")
+            what = f"{name} {_short(env)}, {len(sitting.cores)} cores / 1"
+            key = f"cores-{prefix.strip() or method}-{env}"
+            ratios.append(Ratio(key, what, quotients(high, low), wanted))
+            rows.append([name, _short(env), spread(low), spread(high)])
+    columns = ["what", "task", "1 core", f"{len(sitting.cores)} cores"]
+    return Part(ratios, [Table("cores", "Steps a second", columns, rows)])
 
 
 def two_runs(sitting: Sitting) -> Part:

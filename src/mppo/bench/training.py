@@ -49,8 +49,7 @@ class Clock:
         if self.replay is not None:
             episodes = self.replay.episodes(row["iteration"], row["trajectories"])
             self.episodes += len(episodes)
-            threads = self.training.workers if self.training.threaded else None
-            self.bare.append(self.replay.seconds(episodes, threads))
+            self.bare.append(self.replay.seconds(episodes))
 
 
 def measure(training: Training) -> dict[str, Any]:

@@ -42,13 +42,14 @@ def alternate(training: Training) -> dict[str, Any]:
     replay = Replay(training.env, training.seed)
     seconds: dict[str, list[float]] = {name: [] for name in ("one", "all", "bare one", "bare all")}
     for n in range(rounds):
+        taken = {name: _timed(run) for name, run in runs.items()}
+        seen = runs["one"].trajectories
+        assert seen is not None
+        episodes = replay.episodes(n, seen)  # of both: their bits are compared at the end
         for name, run in runs.items():
-            taken = _timed(run)
-            assert run.trajectories is not None
-            episodes = replay.episodes(n, run.trajectories)
             bare = replay.seconds(episodes, run.workers)
             if n >= training.warmup:
-                seconds[name].append(taken)
+                seconds[name].append(taken[name])
                 seconds[f"bare {name}"].append(bare)
     one, other = (
         jax.tree.leaves((run.state.population, run.state.values)) for run in runs.values()

@@ -100,7 +100,7 @@ def cores(sitting: Sitting) -> Part:
     for r in range(sitting.repetitions):
         for method, env in list(SPEED_UP)[: sitting.size(len(SPEED_UP), 1)]:
             sitting.say(f"cores {r + 1}/{sitting.repetitions}: {method} on {env}, in turn")
-            sample = sitting.train(method, env, 50_000, "all", r, alternate=True)
+            sample = sitting.train(method, env, 25_000, "all", r, alternate=True)
             found.setdefault((method, env), []).append(sample["rates"])
     ratios, rows = [], []
     for (method, env), samples in found.items():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import queue
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -13,14 +12,13 @@ from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv, Vecto
 
 from mppo import faults
 from mppo.actor import Actor
+from mppo.chunks import CHUNK, share
 from mppo.envs.checked import CheckedVectorEnv
 from mppo.envs.contract import Halt, Limits, Rows, checked_state
 from mppo.errors import BadRequest
 from mppo.seeding import Role, generator, integer
 from mppo.spaces import Spaces
 from mppo.types import Earlier, Trajectories
-
-CHUNK = 50  # steps that a thread takes before another may continue the environment
 
 
 def seeds_for(envs: VectorEnv, seeds: list[int]) -> Any:
@@ -226,30 +224,14 @@ class Collector:
             for e, lane in enumerate(lanes):
                 self._advance(lane, e, actor, noise[e], rows, 0, self.steps)
             return
-        waiting: queue.SimpleQueue = queue.SimpleQueue()
-        for e, lane in enumerate(lanes):
-            waiting.put((lane, e, 0))
-        workers = [
-            self._pool.submit(self._work, waiting, actor, noise, rows) for _ in range(self._workers)
-        ]
-        for worker in workers:
-            worker.result()
 
-    def _work(self, waiting: queue.SimpleQueue, actor: Actor, noise: list, rows: Buffers) -> None:
-        """Take the environment that waited longest, advance it by a chunk, put it back.
-
-        What an environment does depends on its own past alone, so neither the number of threads
-        nor their order shows in the result; chunks only keep all threads busy to the end.
-        """
-        while True:
-            try:
-                lane, e, start = waiting.get_nowait()
-            except queue.Empty:
-                return
+        def advance(piece: tuple[Any, int, int]) -> tuple[Any, int, int] | None:
+            lane, e, start = piece
             stop = min(start + CHUNK, self.steps)
             self._advance(lane, e, actor, noise[e], rows, start, stop)
-            if stop < self.steps:
-                waiting.put((lane, e, stop))
+            return (lane, e, stop) if stop < self.steps else None
+
+        share(self._pool, self._workers, [(lane, e, 0) for e, lane in enumerate(lanes)], advance)
 
     def _advance(
         self,

@@ -1,11 +1,12 @@
 import numpy as np
 import pytest
 
-from mppo.bench.alternation import alternate
+from mppo.bench import alternation
 from mppo.bench.measured import Training
 from mppo.bench.replay import Replay, ReplayDiffers
 from mppo.bench.training import measure
 from mppo.envs import native_vector
+from mppo.run import Run
 from mppo.seeding import Role, generator
 from mppo.types import Earlier, Trajectories
 
@@ -86,9 +87,32 @@ def test_one_run_in_turn_with_one_thread_and_two():
     training = Training(
         "trpo", "Hopper-v5", 2, warmup=1, workers=2, overrides={"batch_size": 200}, alternate=True
     )
-    found = alternate(training)
+    found = alternation.alternate(training)
     assert found["steps"] == 400
     assert set(found["rates"]) == {"one", "all", "bare one", "bare all"}
     for name, seconds in found["seconds"].items():
         assert len(seconds) == 2
         assert found["rates"][name] == pytest.approx(400 / sum(seconds))
+
+
+def test_runs_in_turn_must_do_the_same_work(monkeypatch):
+    made = []
+
+    def run(method, on, steps, seed, *rest):
+        made.append(seed)
+        return Run(method, on, steps, seed + len(made) - 1, *rest)  # the second has another seed
+
+    monkeypatch.setattr(alternation, "Run", run)
+    training = Training(
+        "trpo", "Hopper-v5", 1, warmup=0, workers=2, overrides={"batch_size": 200}, alternate=True
+    )
+    with pytest.raises(alternation.WorkersDiffer, match="2 threads gave other numbers than one"):
+        alternation.alternate(training)
+
+
+def test_threads_need_mujoco_s_own_library(monkeypatch):
+    replay = Replay("Hopper-v5", seed=3)
+    episodes = replay.episodes(5, recorded("Hopper-v5"))
+    monkeypatch.setattr("mppo.bench.replay.addresses", lambda: None)
+    with pytest.raises(ValueError, match="library was not found"):
+        replay.seconds(episodes, 2)

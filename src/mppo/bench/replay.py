@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import queue
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from mppo.chunks import CHUNK, share
 from mppo.envs import native_vector
 from mppo.envs.engine import mujoco
 from mppo.envs.stretch import addresses, call
 from mppo.native import native
-from mppo.rollout import CHUNK
 from mppo.seeding import Role, generator
 from mppo.types import Trajectories
 
@@ -85,7 +83,9 @@ def threaded_seconds(model: Any, frame_skip: int, episodes: list[Episode], threa
     As in training, a few robots live through one episode after the other, and a thread takes the
     robot that waited longest for one chunk of steps.
     """
-    step, _ = addresses() or (0, 0)
+    found = addresses()
+    if found is None:
+        raise ValueError("MuJoCo's library was not found, so nothing can step it without Python")
     robots = [mujoco.MjData(model) for _ in range(min(ROBOTS, len(episodes)))]
     controls = [np.array(episode.controls) for episode in episodes]
     ends: dict[int, np.ndarray] = {}
@@ -94,29 +94,23 @@ def threaded_seconds(model: Any, frame_skip: int, episodes: list[Episode], threa
         if start == 0:
             mujoco.mj_setState(model, robot, episodes[n].start, _INTEGRATION)
         some = controls[n][start:stop]
-        _live(step, model._address, robot._address, robot.ctrl, some, frame_skip)
+        _live(found[0], model._address, robot._address, robot.ctrl, some, frame_skip)
+
+    def advance(piece: tuple[Any, int, int]) -> tuple[Any, int, int] | None:
+        robot, n, start = piece
+        live(robot, n, start, start + CHUNK)
+        start += CHUNK
+        if start < len(controls[n]):
+            return robot, n, start
+        ends[n] = _state(model, robot)
+        n += len(robots)  # its next episode
+        return (robot, n, 0) if n < len(episodes) else None
 
     for robot in robots:  # compiles, and touches all memory that a step needs
         live(robot, 0, 0, 1)
-    waiting: queue.SimpleQueue[tuple[Any, int, int]] = queue.SimpleQueue()
-    for n, robot in enumerate(robots):
-        waiting.put((robot, n, 0))
-
-    def work(_: int) -> None:
-        with suppress(queue.Empty):
-            while True:
-                robot, n, start = waiting.get_nowait()
-                live(robot, n, start, start + CHUNK)
-                start += CHUNK
-                if start >= len(controls[n]):
-                    ends[n] = _state(model, robot)
-                    n, start = n + len(robots), 0
-                if n < len(episodes):
-                    waiting.put((robot, n, start))
-
     with ThreadPoolExecutor(threads) as pool:
         started = time.perf_counter()
-        list(pool.map(work, range(threads)))
+        share(pool, threads, [(robot, n, 0) for n, robot in enumerate(robots)], advance)
         total = time.perf_counter() - started
     for n, episode in enumerate(episodes):
         if ends[n].tobytes() != episode.end.tobytes():

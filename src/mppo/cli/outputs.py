@@ -13,7 +13,12 @@ from mppo.errors import BadRequest
 def table_options(parser: argparse.ArgumentParser) -> None:
     """Of `mppo paper table`."""
     add = parser.add_argument
-    add("id", metavar="ID", help="such as table-1; of figures 2, 5 and 6 numbers and claims")
+    add(
+        "id",
+        metavar="ID",
+        help="such as table-1; of figures 2, 5 and 6 numbers and claims; sweep: all settings of "
+        "any grid, each beside the plainest",
+    )
     add("dir", metavar="DIR", help="directory of the grid")
     add("--format", choices=("md", "csv", "html"), help="(by the name of --out; md)")
     add("--out", metavar="FILE", help="where to write it (standard output)")
@@ -23,14 +28,13 @@ def write_table(options: argparse.Namespace) -> int:
     """Print a table, or write it to a file."""
     from mppo.paper.artefacts import ARTEFACTS, artefact_named
     from mppo.paper.figure_claims import CONCLUSIONS
+    from mppo.paper.tables import SWEEP, table
 
     tables = [name for name, artefact in ARTEFACTS.items() if artefact.kind == "table"]
-    tables += CONCLUSIONS
-    chosen = artefact_named(options.id, tables).id
+    tables += [*CONCLUSIONS, SWEEP]
+    chosen = SWEEP if options.id == SWEEP else artefact_named(options.id, tables).id
     ending = Path(options.out).suffix.removeprefix(".") if options.out else ""
     form = options.format or (ending if ending in ("md", "csv", "html") else "md")
-    from mppo.paper.tables import table
-
     text = table(chosen, _existing(options.dir), form)
     if options.out is None:
         sys.stdout.write(text)

@@ -20,7 +20,8 @@ and seeds; every field of a method can be set or varied:
            {env = "mppo/Maze-v0", arguments = {layout = "one-wall"}}]
   methods = ["trpo", {name = "mp-trpo", vary = {"picking.alpha" = [0, 0.1]}}]
 
-A second call continues; more seeds, tasks or values add only what is missing."""
+A second call continues; more seeds, tasks or values add only what is missing.
+`mppo paper table sweep DIR` sets each setting beside the plainest one."""
 
 
 def main(command: str, words: list[str]) -> int:
@@ -38,7 +39,9 @@ def main(command: str, words: list[str]) -> int:
     sweep = read(Path(options.file), _canonical)
     grid, on = Grid(usable(options.out)), workers(options)
     grid.remember(f"sweep {sweep.name}", sweep.runs)
-    return carry_out(grid, sweep.runs, on)
+    code = carry_out(grid, sweep.runs, on)
+    print(f"compare them: mppo paper table sweep {grid.root}")
+    return code
 
 
 def _canonical(env: str, arguments: dict[str, Any]) -> str:

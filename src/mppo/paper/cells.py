@@ -175,21 +175,26 @@ class Runs:
     def cell(
         self, task: str, method: str, budget: int, changed: dict[str, Any] | None = None
     ) -> Cell:
-        """One cell; a seed that was run twice counts once."""
-        curves: dict[int, Curve] = {}
-        others: dict[int, str] = {}
-        for record in self.records_of(task, method, changed or {}):
-            try:
-                found = curve(record, budget)
-            except (CheckpointError, KeyError, TypeError, ValueError):
-                others.setdefault(record.seed, "unreadable")
-                continue
-            if found is not None:
-                curves.setdefault(record.seed, found)
-            elif record.steps >= budget:
-                # finished, yet nothing to read: it was run without evaluations
-                state = "not evaluated" if record.finished else record.state
-                others.setdefault(record.seed, state)
-        states = Counter(state for seed, state in others.items() if seed not in curves)
-        ordered = tuple(curves[seed] for seed in sorted(curves))
-        return Cell(task, method, budget, tuple(map(score, ordered)), ordered, states)
+        """One cell of the table."""
+        return cell(task, method, budget, self.records_of(task, method, changed or {}))
+
+
+def cell(task: str, method: str, budget: int, records: Iterable[Record]) -> Cell:
+    """What these runs say at a budget; a seed that was run twice counts once."""
+    curves: dict[int, Curve] = {}
+    others: dict[int, str] = {}
+    for record in records:
+        try:
+            found = curve(record, budget)
+        except (CheckpointError, KeyError, TypeError, ValueError):
+            others.setdefault(record.seed, "unreadable")
+            continue
+        if found is not None:
+            curves.setdefault(record.seed, found)
+        elif record.steps >= budget:
+            # finished, yet nothing to read: it was run without evaluations
+            state = "not evaluated" if record.finished else record.state
+            others.setdefault(record.seed, state)
+    states = Counter(state for seed, state in others.items() if seed not in curves)
+    ordered = tuple(curves[seed] for seed in sorted(curves))
+    return Cell(task, method, budget, tuple(map(score, ordered)), ordered, states)

@@ -6,16 +6,20 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-import numpy as np
-
 from mppo.paper.artefacts import ALPHAS, PATHS
-from mppo.paper.cells import SUCCESS, Cell, Runs
+from mppo.paper.cells import Cell, Runs
 from mppo.paper.document import Document, Section
 from mppo.paper.printed import BEST_ALPHA, BEST_PATHS
 from mppo.paper.verdicts import Verdict, of_order
-from mppo.paper.words import interval_words, run_notes, steps_words
+from mppo.paper.words import (
+    interval_words,
+    mean_words,
+    run_notes,
+    solved_words,
+    steps_words,
+)
 from mppo.report.style import DISPLAY
-from mppo.statistics.intervals import RESAMPLES, SEED, t_interval, wilson_interval
+from mppo.statistics.intervals import RESAMPLES, SEED
 
 Metric = Literal["final", "area"]
 METRICS: dict[Metric, str] = {"final": "final return", "area": "mean over the run"}
@@ -111,24 +115,20 @@ def document(identifier: str, root: Path) -> Document:
 
 
 def _numbers(found: Conclusions, cells: dict[str, Cell]) -> Section:
-    binary = found.task in SUCCESS
     rows = []
     for label, cell in cells.items():
         n = len(cell.scores)
         if not n:
             rows.append([label, "0", "-", "-", "-", "-"])
             continue
-        solved = f"{cell.solved} of {n}" + (
-            f" [{', '.join(f'{end:.2f}' for end in wilson_interval(cell.solved, n)[1:])}]"
-        )
         seeds = " ".join(f"{final:.2f}" for final in cell.finals)
         rows.append(
             [
                 label,
                 f"{n} at {steps_words(cell.budget)}",
-                _mean(cell.finals),
-                _mean(cell.areas),
-                solved if binary else "-",
+                mean_words(cell.finals),
+                mean_words(cell.areas),
+                solved_words(cell),
                 seeds,
             ]
         )
@@ -142,10 +142,6 @@ def _numbers(found: Conclusions, cells: dict[str, Cell]) -> Section:
         ["method", "seeds", "final [95 %]", "area [95 %]", "solved", "final of each seed"],
         rows,
     )
-
-
-def _mean(scores: np.ndarray) -> str:
-    return interval_words(t_interval(scores)) if len(scores) > 1 else f"{scores[0]:.2f}"
 
 
 def _claims(found: Conclusions, cells: dict[str, Cell]) -> Section:

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import math
 
-from mppo.paper.cells import SUCCESS, TASK, Cell, default_budget
+from mppo.paper.cells import TASK, Cell, default_budget
 from mppo.paper.comparison import Comparison
 from mppo.paper.document import Document, Section
 from mppo.paper.orders import against_each, interquartile, over_tasks
 from mppo.paper.printed import SEEDS
 from mppo.paper.verdicts import of_value
-from mppo.paper.words import interval_words, run_notes, steps_words
+from mppo.paper.words import (
+    interval_words,
+    run_notes,
+    seeds_words,
+    solved_words,
+    steps_words,
+)
 from mppo.report.style import DISPLAY
-from mppo.statistics.intervals import paper_bracket, t_interval, wilson_interval
+from mppo.statistics.intervals import paper_bracket, t_interval
 
 EARLIER = (500_000, 1_000_000, 2_000_000)
 """Budgets at which longer runs are read as well."""
@@ -72,11 +78,11 @@ def _claimed(table: Comparison) -> Section:
             [
                 task,
                 DISPLAY[method],
-                _seeds(cell),
+                seeds_words(cell),
                 steps_words(cell.budget),
                 interval_words(t_interval(cell.finals)) if cell.scores else "-",
                 " ".join(f"{final:.2f}" for final in cell.finals) or "-",
-                _solved(cell),
+                solved_words(cell),
                 interval_words(t_interval(cell.areas)) if cell.scores else "-",
                 f"{value.mean:.2f}",
                 str(verdict),
@@ -115,7 +121,9 @@ def _earlier(table: Comparison) -> Section | None:
                 found = table.runs.cell(task, method, budget)
                 if found.scores:
                     shown = interval_words(t_interval(found.finals))
-                    rows.append([task, DISPLAY[method], _seeds(found), steps_words(budget), shown])
+                    rows.append(
+                        [task, DISPLAY[method], seeds_words(found), steps_words(budget), shown]
+                    )
     if not rows:
         return None
     text = "The same runs, read at an earlier budget: the last tenth of evaluations up to it."
@@ -156,17 +164,3 @@ def _ours(cell: Cell) -> str:
     bracket = paper_bracket(cell.finals)
     shown = "?" if math.isnan(bracket) else f"{bracket:.2f}"
     return f"{cell.finals.mean():.2f} ({shown})"
-
-
-def _seeds(cell: Cell) -> str:
-    words = [str(len(cell.scores))]
-    words += [f"{count} {state}" for state, count in sorted(cell.states.items())]
-    return ", ".join(words)
-
-
-def _solved(cell: Cell) -> str:
-    if cell.task not in SUCCESS or not cell.scores:
-        return "-"
-    n = len(cell.scores)
-    share = wilson_interval(cell.solved, n)
-    return f"{cell.solved} of {n} [{share.low:.2f}, {share.high:.2f}]"

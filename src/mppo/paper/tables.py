@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from mppo.errors import BadRequest, did_you_mean
-from mppo.paper import figure_claims, panels
+from mppo.paper import figure_claims, panels, sweeps
 from mppo.paper.cells import Runs
 from mppo.paper.comparison import Comparison
 from mppo.paper.document import FORMATS
@@ -13,7 +13,9 @@ from mppo.paper.figure_claims import CONCLUSIONS
 from mppo.paper.memory_tables import memory_document
 from mppo.paper.printed import MEMORY, TABLES
 
-IDENTIFIERS = (*TABLES, *MEMORY, *CONCLUSIONS)
+SWEEP = "sweep"
+"""The table of any grid, whatever it was made for."""
+IDENTIFIERS = (*TABLES, *MEMORY, *CONCLUSIONS, SWEEP)
 
 
 def table(identifier: str, root: Path, format: str = "md") -> str:
@@ -30,6 +32,8 @@ def table(identifier: str, root: Path, format: str = "md") -> str:
         raise BadRequest(f'"{root}" is not a directory; give the --out of mppo paper run')
     if identifier in MEMORY:
         return memory_document(MEMORY[identifier], root).render(format)
+    if identifier == SWEEP:
+        return sweeps.document(root).render(format)
     if identifier in CONCLUSIONS:
         return figure_claims.document(identifier, root).render(format)
     return panels.document(Comparison(TABLES[identifier], Runs(root), root)).render(format)

@@ -6,8 +6,10 @@ import math
 from collections import Counter
 from collections.abc import Iterable
 
-from mppo.paper.cells import Cell, Runs
-from mppo.statistics.intervals import Interval
+import numpy as np
+
+from mppo.paper.cells import SUCCESS, Cell, Runs
+from mppo.statistics.intervals import Interval, t_interval, wilson_interval
 
 
 def steps_words(steps: int) -> str:
@@ -30,6 +32,33 @@ def interval_words(interval: Interval, digits: int = 2) -> str:
         return f"{interval.estimate:.{digits}f} [?]"
     numbers = [f"{round(number, digits) + 0.0:.{digits}f}" for number in interval]  # no -0.00
     return f"{numbers[0]} [{numbers[1]}, {numbers[2]}]"
+
+
+def mean_words(scores: np.ndarray) -> str:
+    """The mean over seeds with its 95 % t interval.
+
+    >>> mean_words(np.array([])), mean_words(np.array([0.5])), mean_words(np.array([1.0, 1.0]))
+    ('-', '0.50', '1.00 [1.00, 1.00]')
+    """
+    if len(scores) < 2:
+        return f"{scores[0]:.2f}" if len(scores) else "-"
+    return interval_words(t_interval(scores))
+
+
+def seeds_words(cell: Cell) -> str:
+    """How many seeds were read, and how the others stand."""
+    words = [str(len(cell.scores))]
+    words += [f"{count} {state}" for state, count in sorted(cell.states.items())]
+    return ", ".join(words)
+
+
+def solved_words(cell: Cell) -> str:
+    """How many seeds solved a task that can be solved."""
+    if cell.task not in SUCCESS or not cell.scores:
+        return "-"
+    n = len(cell.scores)
+    share = wilson_interval(cell.solved, n)
+    return f"{cell.solved} of {n} [{share.low:.2f}, {share.high:.2f}]"
 
 
 def run_notes(runs: Runs, cells: Iterable[Cell]) -> list[str]:

@@ -1,0 +1,138 @@
+"""`mppo paper table sweep`: any grid, each setting beside the plainest one on the same task."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from mppo.envs.tasks import TASKS
+from mppo.experiments.collection import Record, collect
+from mppo.methods import METHODS
+from mppo.paper.cells import SUCCESS, Cell, cell, changes
+from mppo.paper.document import Document, Section
+from mppo.paper.verdicts import Verdict, of_order
+from mppo.paper.words import interval_words, mean_words, seeds_words, solved_words, steps_words
+from mppo.statistics.intervals import RESAMPLES, SEED
+
+NAMES = {task.id: task.name for task in TASKS}
+WORDS = {"reproduced": "better", "contradicted": "worse"}
+
+
+class Place(NamedTuple):
+    """What is compared with each other: one environment with its arguments, one length."""
+
+    env: str
+    arguments: str
+    steps: int
+
+    @property
+    def heading(self) -> str:
+        """For people."""
+        return f"{NAMES.get(self.env, self.env)}{self.arguments}, {steps_words(self.steps)} steps"
+
+
+class Setting(NamedTuple):
+    """A method and what is changed of it; the order is that of rows, the plainest first."""
+
+    changed: int
+    rank: int
+    label: str
+    method: str
+
+
+def document(root: Path) -> Document:
+    """The page of a grid."""
+    records = collect(root)
+    places: dict[Place, dict[Setting, list[Record]]] = {}
+    for record in records:
+        if not record.broken:
+            where = Place(record.env, _listed(record.env_kwargs), record.steps)
+            places.setdefault(where, {}).setdefault(setting(record), []).append(record)
+    sections = [_section(place, places[place]) for place in sorted(places)]
+    return Document("Each setting beside the first of its task", [*sections, _notes(records)])
+
+
+def setting(record: Record) -> Setting:
+    """The row that a run belongs to."""
+    changed = changes(record)
+    if changed is None:
+        return Setting(0, len(METHODS), record.method, record.method)
+    own = {name: value for name, value in changed.items() if not name.startswith("env.")}
+    rank = list(METHODS).index(record.method)
+    return Setting(len(own), rank, record.method + _listed(own), record.method)
+
+
+def _listed(values: dict[str, Any]) -> str:
+    plain = ((name, v if isinstance(v, str) else json.dumps(v)) for name, v in values.items())
+    return "".join(f" {name}={value}" for name, value in sorted(plain))
+
+
+def _section(place: Place, settings: dict[Setting, list[Record]]) -> Section:
+    task = NAMES.get(place.env, place.env)
+    cells = {s: cell(task, s.method, place.steps, settings[s]) for s in sorted(settings)}
+    first = next(iter(cells))
+    rows = [_row(s, found, None if s == first else cells[first]) for s, found in cells.items()]
+    return Section(
+        place.heading,
+        [],
+        [
+            "method",
+            "seeds",
+            "final [95 %]",
+            "area [95 %]",
+            *(["solved [95 %]"] if task in SUCCESS else []),
+            "P, final [95 %]",
+            "P, area [95 %]",
+            "against the first",
+            "final of each seed",
+        ],
+        rows,
+    )
+
+
+def _row(which: Setting, found: Cell, first: Cell | None) -> list[str]:
+    chances, words = ["-", "-"], "-"
+    if first is not None:
+        orders = [of_order([found.metric(m)], [first.metric(m)]) for m in ("final", "area")]
+        chances = [interval_words(chance) if chance else "-" for chance, _ in orders]
+        words = compared([verdict for _, verdict in orders])
+    return [
+        which.label,
+        seeds_words(found),
+        mean_words(found.finals),
+        mean_words(found.areas),
+        *([solved_words(found)] if found.task in SUCCESS else []),
+        *chances,
+        words,
+        " ".join(f"{final:.2f}" for final in found.finals) or "-",
+    ]
+
+
+def compared(verdicts: Iterable[Verdict]) -> str:
+    """Final return and area in words.
+
+    >>> compared([Verdict("reproduced", 6), Verdict("not resolved", 6)])
+    'final better'
+    >>> compared([Verdict("not resolved", 3, "needs 4 seeds")] * 2)
+    'not resolved at 3 seeds: needs 4 seeds'
+    """
+    verdicts = list(verdicts)
+    named = zip(("final", "area"), verdicts, strict=True)
+    found = [f"{name} {WORDS[v.word]}" for name, v in named if v.word in WORDS]
+    return ", ".join(found) or str(verdicts[0])
+
+
+def _notes(records: list[Record]) -> Section:
+    lines = [
+        "Final: mean return of the last tenth of a run's evaluations; area: mean of all of them; "
+        "both with the 95 % t interval over seeds. P: the probability that a run of this row "
+        "beats one of the first row, ties counted half, with its 95 % bootstrap interval "
+        f"({RESAMPLES:,} resamples, seed {SEED}). Better: the lower end is above 1/2; worse: the "
+        "upper end is below. The first row is the method with the fewest changes. Nothing is "
+        "corrected for the number of rows: of twenty without any effect one stands out.",
+        f"{len(records)} run directories.",
+    ]
+    lines += [f"Left out: {r.directory.name}: {r.problem}." for r in records if r.broken]
+    return Section("How to read this", lines)

@@ -1,0 +1,87 @@
+"""The table of any grid, from runs whose outcome is known."""
+
+import pytest
+
+from mppo.cli import main
+from mppo.errors import BadRequest
+from mppo.paper.tables import table
+from tests.paper.synthetic import write_run
+from tests.paper.test_tables import rows_of
+
+LITERAL = {"gain": "literal"}
+
+
+def runs(root, task, method, level, changes=None, seeds=6, **more):
+    for seed in range(seeds):
+        write_run(root, task, method, seed, level + 0.001 * seed, changes=changes, **more)
+
+
+@pytest.fixture(scope="module")
+def grid(tmp_path_factory):
+    root = tmp_path_factory.mktemp("sweep")
+    runs(root, "Maze", "mp-trpo", 0.2, LITERAL)
+    runs(root, "Maze", "mp-trpo", 0.95)
+    runs(root, "Maze", "mp-trpo", 0.95, {"picking": {"start": "zeros"}}, seeds=3)
+    runs(root, "SparseHopper", "mp-trpo", 30.0, env_kwargs={"threshold": 0.5})
+    runs(root, "SparseHopper", "trpo", 20.0, env_kwargs={"threshold": 0.5})
+    runs(root, "SparseHopper", "trpo", 10.0)
+    return root
+
+
+def test_settings_are_compared_on_their_own_task(grid):
+    page = table("sweep", grid)
+    rows = rows_of(page, "Maze, 0.1M steps")
+    assert [row["method"] for row in rows] == [
+        "mp-trpo",  # nothing changed: what the others are compared with
+        "mp-trpo gain=literal",
+        "mp-trpo picking.start=zeros",
+    ]
+    first, literal, zeros = rows
+    assert first["solved [95 %]"] == "6 of 6 [0.61, 1.00]"
+    assert first["against the first"] == first["P, final [95 %]"] == "-"
+    assert literal["solved [95 %]"] == "0 of 6 [0.00, 0.39]"
+    assert literal["P, final [95 %]"] == literal["P, area [95 %]"] == "0.00 [0.00, 0.00]"
+    assert literal["against the first"] == "final worse, area worse"
+    assert zeros["seeds"] == "3"
+    assert zeros["against the first"] == "not resolved at 3 seeds: needs 4 seeds"
+    assert len(zeros["final of each seed"].split()) == 3
+
+
+def test_arguments_of_an_environment_make_another_task(grid):
+    page = table("sweep", grid)
+    plain = rows_of(page, "SparseHopper, 0.1M steps")
+    assert [row["method"] for row in plain] == ["trpo"]
+    easy = rows_of(page, "SparseHopper threshold=0.5, 0.1M steps")
+    assert [row["method"] for row in easy] == ["trpo", "mp-trpo"]
+    assert easy[1]["against the first"] == "final better, area better"
+    assert "solved [95 %]" not in easy[0]
+
+
+def test_by_command_twice_the_same(grid, tmp_path, capsys):
+    page = table("sweep", grid)
+    assert main(["paper", "table", "sweep", str(grid)]) == 0
+    assert capsys.readouterr().out == page
+    assert main(["paper", "table", "sweep", str(grid), "--out", str(tmp_path / "a.csv")]) == 0
+    assert (tmp_path / "a.csv").read_text() == table("sweep", grid, "csv")
+
+
+def test_unfinished_and_broken_runs_are_named(grid, tmp_path):
+    runs(tmp_path, "Maze", "trpo", 0.5, seeds=2)
+    write_run(tmp_path, "Maze", "trpo", 2, 0.5, finished=False, done=0.5)
+    broken = write_run(tmp_path, "Maze", "trpo", 3, name="torn")
+    (broken / "run.json").write_text("{")
+    page = table("sweep", tmp_path)
+    (row,) = rows_of(page, "Maze, 0.1M steps")
+    assert row["seeds"] == "2, 1 unfinished"
+    assert "Left out: torn: run.json" in page
+
+
+def test_nothing_there(tmp_path):
+    assert "0 run directories." in table("sweep", tmp_path)
+    with pytest.raises(BadRequest, match="not a directory"):
+        table("sweep", tmp_path / "nowhere")
+
+
+def test_a_misspelt_table_names_sweep_too(tmp_path, capsys):
+    assert main(["paper", "table", "swep", str(tmp_path)]) == 2
+    assert "sweep" in capsys.readouterr().err

@@ -50,6 +50,19 @@ def test_only_the_force_does_work():
     np.testing.assert_allclose(rate, force * v, atol=1e-12)
 
 
+def test_speed_limits():
+    """Box2D moves nothing by more than 2 m or a quarter turn in a step of 0.05 s."""
+    env = SparseCartPoleSwingupVector(2, track_limit=1e6, autoreset_mode="Disabled")
+    env.reset(seed=0)
+    state = env.dynamics.arrays()["state"]
+    state[:] = np.array([[0.0, 0.0], [0.0, 0.0], [200.0, -200.0], [300.0, -300.0]])
+    env.step(np.zeros((2, 1)))
+    np.testing.assert_allclose(state[0], [2.0, -2.0])
+    np.testing.assert_allclose(state[1], [pi / 2, -pi / 2])
+    np.testing.assert_allclose(state[2], [40.0, -40.0])
+    np.testing.assert_allclose(state[3], [10 * pi, -10 * pi])
+
+
 def at(env, x, b):
     env.reset(seed=0)
     env.dynamics.arrays()["state"][:, 0] = x, b, 0.0, 0.0

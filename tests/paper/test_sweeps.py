@@ -57,6 +57,16 @@ def test_arguments_of_an_environment_make_another_task(grid):
     assert "solved [95 %]" not in easy[0]
 
 
+def test_runs_of_another_length_stand_apart(tmp_path):
+    runs(tmp_path, "Maze", "trpo", 0.5, seeds=2)
+    runs(tmp_path, "Maze", "trpo", 0.9, seeds=2, steps=50_000)
+    page = table("sweep", tmp_path)
+    assert rows_of(page, "Maze, 0.1M steps")[0]["seeds"] == "2"
+    (short,) = rows_of(page, "Maze, 50,000 steps")
+    assert short["seeds"] == "2"
+    assert short["final [95 %]"] != rows_of(page, "Maze, 0.1M steps")[0]["final [95 %]"]
+
+
 def test_by_command_twice_the_same(grid, tmp_path, capsys):
     page = table("sweep", grid)
     assert main(["paper", "table", "sweep", str(grid)]) == 0

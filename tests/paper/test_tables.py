@@ -196,6 +196,23 @@ def test_a_budget_is_chosen_for_the_most_seeds(tmp_path):
     assert len(Runs(tmp_path).cell("SparseHopper", "trpo", 500_000).scores) == 4
 
 
+def test_a_seed_that_was_run_twice_counts_once(tmp_path):
+    first = write_run(tmp_path, "Maze", "trpo", 0, 1.0, name="a")
+    write_run(tmp_path, "Maze", "trpo", 0, 5.0, name="b")
+    write_run(tmp_path, "Maze", "trpo", 0, finished=False, done=0.5, name="c")
+    write_run(tmp_path, "Maze", "trpo", 1, finished=False, done=0.5, name="d")
+    found = Runs(tmp_path).cell("Maze", "trpo", 100_000)
+    assert [score.seed for score in found.scores] == [0]
+    assert (
+        found.scores[0].final == json.loads(last_line(first / "evaluations.jsonl"))["mean_return"]
+    )
+    assert found.states == {"unfinished": 1}  # of seed 1: seed 0 has its result
+
+
+def last_line(path):
+    return path.read_text().splitlines()[-1]
+
+
 def test_the_last_evaluation_of_ppo_lies_behind_the_budget(tmp_path):
     write_run(tmp_path, "Swimmer", "ppo", 0, steps=100_000)  # 49 batches of 2048: 100,352
     record = Runs(tmp_path).records[0]

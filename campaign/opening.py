@@ -22,7 +22,8 @@ from mppo.methods import METHODS
 from mppo.run import Run
 from mppo.store import LOGS, RunDirectory
 from mppo.tasks import recorded_task, task
-from mppo.train import begin, describe, train
+from mppo.train import begin, train
+from mppo.training import describe
 
 MEMORY = 1 << 30  # bytes beyond what the process has when it starts opening
 SECONDS = 5  # for one file

@@ -26,7 +26,8 @@ from mppo.policies import Policy
 from mppo.run import Row, Run
 from mppo.store import RunDirectory
 from mppo.tasks import AnyEnv, recorded_task, task
-from mppo.train import Callback, Training, begin_or_extend, describe
+from mppo.train import begin_or_extend
+from mppo.training import Callback, Training, describe
 
 Path_ = str | os.PathLike[str]
 EVALUATED_AT_ONCE = 10  # environments side by side

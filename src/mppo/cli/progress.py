@@ -15,7 +15,7 @@ from mppo.cli.live import Shown, duration, numbers, view
 from mppo.config import changes
 
 if TYPE_CHECKING:
-    from mppo.train import Run
+    from mppo.run import Run
 
 LINE_EVERY = 5.0  # seconds between plain lines
 PATIENCE = 3.0  # seconds after which a compilation is worth a line

@@ -188,7 +188,8 @@ def carry_out(
 ) -> int:
     """Train from the beginning or from where it was left, showing progress."""
     from mppo.cli.progress import Progress
-    from mppo.train import begin, describe
+    from mppo.train import begin
+    from mppo.training import describe
 
     try:
         directory.refuse_other(describe(run, method_name))

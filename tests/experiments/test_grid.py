@@ -125,6 +125,20 @@ def test_a_compact_copy_is_small_stands_the_same_and_stays_finished(tmp_path):
     assert again == copied
 
 
+def test_a_copy_of_the_evaluations_only(tmp_path):
+    grid, done = Grid(tmp_path / "runs"), runs(0)[0]
+    grid.remember("figure-7", [done])
+    finish(grid, done)
+    copied = compact(grid.root, tmp_path / "copy", metrics=False)
+    directory = opened(tmp_path / "copy").directory(done)
+    assert {file.name for file in directory.iterdir()} == {
+        "run.json",
+        "evaluations.jsonl",
+        "final.json",
+    }
+    assert copied.size < compact(grid.root, tmp_path / "whole").size
+
+
 def test_a_copy_over_other_files_is_refused(tmp_path):
     grid = Grid(tmp_path / "runs")
     grid.remember("figure-2", runs(0))

@@ -1,6 +1,7 @@
 """Figures from run directories: what they show, and the same bytes twice."""
 
 import re
+import shutil
 
 import numpy as np
 import pytest
@@ -134,6 +135,17 @@ def test_what_cannot_be_drawn_says_how_to_get_there(grid, tmp_path):
         figure("figure-2", grid, tmp_path / "x.pdf")
     with pytest.raises(BadRequest, match='did you mean "figure-2"'):
         figure("figur-2", grid, tmp_path / "x.svg")
+
+
+@pytest.mark.parametrize("kept", [0, 5])
+@pytest.mark.parametrize("name", ["figure-2", "figure-4", "figure-9"])
+def test_without_metrics_nothing_is_drawn_of_them(name, kept, grid, tmp_path):
+    copy = shutil.copytree(grid, tmp_path / "copy")
+    for file in copy.glob("runs/Maze-mp-trpo-*/metrics.jsonl"):
+        lines = file.read_text().splitlines(keepends=True)
+        file.write_text("".join(lines[:kept])) if kept else file.unlink()
+    with pytest.raises(BadRequest, match=f"has {kept} iterations.*--evaluations-only"):
+        drawn(name, copy)
 
 
 def test_seeds_with_other_evaluation_times_are_joined():

@@ -75,13 +75,18 @@ def compact_options(parser: argparse.ArgumentParser) -> None:
     """Of `mppo paper compact`."""
     parser.add_argument("dir", metavar="DIR", help="directory of the grid")
     parser.add_argument("--out", required=True, metavar="DIR", help="where the copy goes")
+    parser.add_argument(
+        "--evaluations-only",
+        action="store_true",
+        help="no metrics: enough for tables and figures 5 to 8",
+    )
 
 
 def copy_compact(options: argparse.Namespace) -> int:
     """Make a small copy of a grid."""
     from mppo.experiments.compact import compact
 
-    copied = compact(Path(options.dir), Path(options.out))
+    copied = compact(Path(options.dir), Path(options.out), not options.evaluations_only)
     print(
         f"{copied.finished} finished runs in {options.out}, {copied.size / 1e6:.2f} MB; "
         f"{copied.failed} failed, {copied.left_out} not finished and left out"

@@ -26,11 +26,12 @@ class Copied(NamedTuple):
     size: int  # bytes
 
 
-def compact(source: Path, target: Path) -> Copied:
+def compact(source: Path, target: Path, metrics: bool = True) -> Copied:
     """Copy finished runs, and what is known of failed ones; the others are left out.
 
     The copy of a finished run is finished: no engine touches it again. `final.json` is written
-    last, so an interrupted copy is completed by the next call.
+    last, so an interrupted copy is completed by the next call. Without `metrics` the evaluations
+    alone are kept, which is all that tables and learning curves need.
     """
     old, new = opened(source), Grid(target)
     if target.exists() and any(target.iterdir()) and not (target / "requests").is_dir():
@@ -42,7 +43,7 @@ def compact(source: Path, target: Path) -> Copied:
         state = old.state(run)
         counts[state] += 1
         if state is State.DONE and not new.finished(run):
-            _copy(old, new, run)
+            _copy(old, new, run, metrics)
         elif state is State.FAILED:
             failure = old.failure(run)
             if failure is not None and not new.finished(run):
@@ -58,15 +59,16 @@ def compact(source: Path, target: Path) -> Copied:
     return Copied(done, failed, sum(counts.values()), size)
 
 
-def _copy(old: Grid, new: Grid, run: Entry) -> None:
+def _copy(old: Grid, new: Grid, run: Entry, metrics: bool) -> None:
     source, target = old.directory(run), new.directory(run)
     target.mkdir(parents=True, exist_ok=True)
     new.forget_failure(run)
     for name in WHOLE:
         if (source / name).exists():
             write_atomically(target / name, (source / name).read_bytes())
-    lines = [_line(row) for row in rows(source, "metrics.jsonl")]
-    write_atomically(target / "metrics.jsonl", "".join(lines).encode())
+    if metrics:
+        lines = [_line(row) for row in rows(source, "metrics.jsonl")]
+        write_atomically(target / "metrics.jsonl", "".join(lines).encode())
     write_atomically(target / "final.json", (source / "final.json").read_bytes())
 
 

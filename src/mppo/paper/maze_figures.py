@@ -75,11 +75,24 @@ def _maze(records: dict[int, Record]) -> Maze | None:
     return Maze(walls, tuple(first["start"]), tuple(first["goal"]), counts)
 
 
+def _metrics(record: Record) -> list[dict[str, Any]]:
+    """Every iteration of a finished run; without one of them there is nothing to draw."""
+    rows = record.metrics()
+    last = record.evaluations()[-1]["steps"]
+    if not rows or rows[-1].get("steps", 0) < last:
+        raise BadRequest(
+            f'"{record.directory / "metrics.jsonl"}" has {len(rows)} iterations and does not reach '
+            f"the last evaluation, at {last:,} steps; this figure shows every iteration. A copy "
+            "made with --evaluations-only has none: copy the grid again without it"
+        )
+    return rows
+
+
 def _entropies(records: dict[int, Record], budget: int) -> tuple[np.ndarray, np.ndarray]:
     """Entropy of the evaluated path at every evaluation, [seeds, points]."""
     steps, found = np.zeros(0), []
     for record in records.values():
-        metrics = {row["steps"]: row["entropy"] for row in record.metrics()}
+        metrics = {row["steps"]: row["entropy"] for row in _metrics(record)}
         batch = int(record.settings["batch_size"])
         rows = [row for row in record.evaluations() if row["steps"] < budget + batch]
         steps = np.array([row["steps"] for row in rows], float)
@@ -181,7 +194,7 @@ class Course(NamedTuple):
 
 
 def _course(record: Record) -> Course:
-    rows = record.metrics()
+    rows = _metrics(record)
     return Course(
         *(np.array([row[name] for row in rows], float) for name in ("steps", "picked")),
         *(np.array([row[name] for row in rows], float) for name in ("performance", "entropy")),

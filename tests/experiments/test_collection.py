@@ -1,6 +1,7 @@
 """Runs below a directory as records: sorted, complete, and what is broken says so."""
 
 import json
+import re
 
 import pytest
 
@@ -28,7 +29,7 @@ def test_records_say_what_was_run_and_are_sorted(tmp_path):
     assert found[0].visits() is None
     visits = found[1].visits()
     assert visits is not None
-    assert visits["goal"] == [20, 0]
+    assert visits["goal"].tolist() == [20, 0]
 
 
 def test_runs_are_found_three_levels_down_and_not_inside_runs(tmp_path):
@@ -86,3 +87,55 @@ def test_a_torn_last_row_is_left_out_and_a_broken_one_is_named(tmp_path):
 def test_a_place_that_is_no_directory_is_refused(tmp_path):
     with pytest.raises(BadRequest, match="is not a directory"):
         collect(tmp_path / "nowhere")
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"steps": -1}, "line 3: -1 is not a whole number"),
+        ({"steps": 20_000}, "line 3: steps is 20000 after 20000"),
+        ({"path": 1}, "line 3: 1 is not a whole number from 0 to 0"),
+        ({"mean_return": float("nan")}, "line 3: nan is not a finite number"),
+        ({"mean_return": "0.5"}, "line 3: '0.5' is not a finite number"),
+    ],
+)
+def test_evaluations_that_cannot_be_are_named(change, says, tmp_path):
+    run = write_run(tmp_path, "Maze", "trpo", 0)
+    lines = (run / "evaluations.jsonl").read_text().splitlines()
+    lines[2] = json.dumps({**json.loads(lines[2]), **change})
+    (run / "evaluations.jsonl").write_text("\n".join(lines) + "\n")
+    with pytest.raises(CheckpointError, match=re.escape(says)):
+        collect(tmp_path)[0].evaluations()
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"picked": 8}, "line 1: 8 is not a whole number from 0 to 7"),
+        ({"entropy": [1.0] * 7}, "line 1: entropy is not a list of 8 numbers"),
+        ({"performance": [None] * 8}, "line 1: None is not a finite number"),
+    ],
+)
+def test_metrics_that_cannot_be_are_named(change, says, tmp_path):
+    run = write_run(tmp_path, "Maze", "mp-trpo", 0)
+    first, *rest = (run / "metrics.jsonl").read_text().splitlines()
+    lines = [json.dumps({**json.loads(first), **change}), *rest]
+    (run / "metrics.jsonl").write_text("\n".join(lines) + "\n")
+    with pytest.raises(CheckpointError, match=re.escape(says)):
+        collect(tmp_path)[0].metrics()
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"goal": [21, 0]}, "goal [21, 0] is no cell"),
+        ({"counts": [[[0]]]}, "counts (1, 1, 1) do not fit walls (21, 21)"),
+        ({"walls": [[0, 1], [0]]}, "no visits of a maze"),
+        ({"start": [0.5, 0]}, "start holds something else than whole numbers"),
+    ],
+)
+def test_visits_that_cannot_be_are_named(change, says, tmp_path):
+    file = write_run(tmp_path, "Maze", "trpo", 0) / "visits.json"
+    file.write_text(json.dumps({**json.loads(file.read_text()), **change}))
+    with pytest.raises(CheckpointError, match=re.escape(says)):
+        collect(tmp_path)[0].visits()

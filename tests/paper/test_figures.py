@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("matplotlib")
 
 from mppo.errors import BadRequest
-from mppo.paper import curve_figures, maze_figures
+from mppo.paper import maze_figures
 from mppo.paper.cells import Runs
 from mppo.paper.figures import FIGURES, figure
 from mppo.report.drawing import right_half, settings
@@ -155,6 +155,6 @@ def test_seeds_with_other_evaluation_times_are_joined():
         Curve(0, np.array([1.0, 2.0, 3.0]), np.array([0.0, 1.0, 2.0])),
         Curve(1, np.array([1.0, 3.0]), np.array([0.0, 4.0])),
     )
-    steps, values = curve_figures.stacked(Cell("Maze", "trpo", 3, (), curves))
+    steps, values = Cell("Maze", "trpo", 3, (), curves).stacked()
     assert steps.tolist() == [1.0, 2.0, 3.0]
     assert values.tolist() == [[0.0, 1.0, 2.0], [0.0, 2.0, 4.0]]

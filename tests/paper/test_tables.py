@@ -209,6 +209,19 @@ def test_a_seed_that_was_run_twice_counts_once(tmp_path):
     assert found.states == {"unfinished": 1}  # of seed 1: seed 0 has its result
 
 
+def test_a_finished_run_without_its_last_evaluation_is_not_read(tmp_path):
+    whole = write_run(tmp_path, "Maze", "trpo", 0, 1.0)
+    cut = write_run(tmp_path, "Maze", "trpo", 1, 1.0)
+    lines = (cut / "evaluations.jsonl").read_text().splitlines(keepends=True)
+    (cut / "evaluations.jsonl").write_text("".join(lines[:-1]))
+    found = Runs(tmp_path).cell("Maze", "trpo", 100_000)
+    assert [score.seed for score in found.scores] == [0]
+    assert found.states == {"not evaluated to its end": 1}
+    empty = [json.dumps({**json.loads(line), "mean_return": None}) for line in lines]
+    (whole / "evaluations.jsonl").write_text("\n".join(empty) + "\n")  # deterministic ones only
+    assert Runs(tmp_path).cell("Maze", "trpo", 100_000).states == {"not evaluated to its end": 2}
+
+
 def last_line(path):
     return path.read_text().splitlines()[-1]
 

@@ -9,8 +9,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
+
 from mppo.checkpoint import read_json
 from mppo.errors import BadRequest, CheckpointError
+from mppo.experiments import contents
 from mppo.store import LARGEST_RUN, rows
 
 DEEPEST = 3
@@ -51,7 +54,7 @@ class Record:
 
     @cached_property
     def _evaluations(self) -> list[dict[str, Any]]:
-        return _rows(self.directory, "evaluations.jsonl")
+        return _rows(self.directory, "evaluations.jsonl", contents.evaluation, self._paths)
 
     def evaluations(self) -> list[dict[str, Any]]:
         """Rows of evaluations.jsonl; read once."""
@@ -59,12 +62,25 @@ class Record:
 
     def metrics(self) -> list[dict[str, Any]]:
         """Rows of metrics.jsonl."""
-        return _rows(self.directory, "metrics.jsonl")
+        return _rows(self.directory, "metrics.jsonl", contents.iteration, self._paths)
 
-    def visits(self) -> dict[str, Any] | None:
+    def visits(self) -> dict[str, np.ndarray] | None:
         """How often each cell of the Maze was seen under each path; None elsewhere."""
         file = self.directory / "visits.json"
-        return read_json(file, 1 << 24) if file.exists() else None
+        if not file.exists():
+            return None
+        found = read_json(file, 1 << 24)
+        try:
+            return contents.visits(found, self._paths)
+        except ValueError as error:
+            raise CheckpointError(f'"{file}": {error}') from error
+
+    @property
+    def _paths(self) -> int:
+        paths = self.settings.get("paths")
+        if type(paths) is not int:
+            raise CheckpointError(f'"{self.directory / "run.json"}": paths is {paths!r}')
+        return paths
 
 
 def collect(root: Path) -> list[Record]:
@@ -145,9 +161,11 @@ def _fault(directory: Path, finished: bool) -> str:
     return str(last.get("message", "fault")) if last.get("event") == "fault" else ""
 
 
-def _rows(directory: Path, name: str) -> list[dict[str, Any]]:
+def _rows(directory: Path, name: str, check: Any, paths: int) -> list[dict[str, Any]]:
     try:
-        return rows(directory, name)
+        return contents.ordered(rows(directory, name), check, paths)
+    except CheckpointError:
+        raise
     except (ValueError, OSError) as error:
         raise CheckpointError(f'"{directory / name}" cannot be read: {error}') from error
 

@@ -103,6 +103,12 @@ class Cell:
         """The area score of every seed."""
         return np.array([score.area for score in self.scores])
 
+    def stacked(self) -> tuple[np.ndarray, np.ndarray]:
+        """Steps and returns [seeds, points]; seeds that differ in their steps are joined."""
+        steps = self.curves[0].steps
+        values = [np.interp(steps, curve.steps, curve.returns) for curve in self.curves]
+        return steps, np.array(values)
+
     def metric(self, name: str) -> np.ndarray:
         """Scores by the name of the metric."""
         return self.finals if name == "final" else self.areas
@@ -120,8 +126,10 @@ def curve(record: Record, budget: int) -> Curve | None:
     that belongs to the budget may lie up to a batch behind it.
     """
     batch = int(record.settings.get("batch_size", 1))
-    rows = [row for row in record.evaluations() if row["steps"] < budget + batch]
-    complete = record.finished and record.steps >= budget
+    every = [row for row in record.evaluations() if row["mean_return"] is not None]
+    rows = [row for row in every if row["steps"] < budget + batch]
+    # the last iteration is always evaluated; a run without that was cut, whatever final.json says
+    complete = record.steps >= budget and bool(every) and every[-1]["steps"] >= record.steps
     if not rows or not (complete or rows[-1]["steps"] >= budget):
         return None
     steps = np.array([row["steps"] for row in rows], float)
@@ -192,8 +200,8 @@ def cell(task: str, method: str, budget: int, records: Iterable[Record]) -> Cell
         if found is not None:
             curves.setdefault(record.seed, found)
         elif record.steps >= budget:
-            # finished, yet nothing to read: it was run without evaluations
-            state = "not evaluated" if record.finished else record.state
+            # finished, yet not to be read: run without evaluations, stopped early, or a torn file
+            state = "not evaluated to its end" if record.finished else record.state
             others.setdefault(record.seed, state)
     states = Counter(state for seed, state in others.items() if seed not in curves)
     ordered = tuple(curves[seed] for seed in sorted(curves))

@@ -38,17 +38,10 @@ class Line(NamedTuple):
     printed: Value | None = None
 
 
-def stacked(cell: Cell) -> tuple[np.ndarray, np.ndarray]:
-    """Steps and returns [seeds, points] of a cell; seeds that differ in their steps are joined."""
-    steps = cell.curves[0].steps
-    values = [np.interp(steps, curve.steps, curve.returns) for curve in cell.curves]
-    return steps, np.array(values)
-
-
 def draw_panel(curves: Any, finals: Any, lines: list[Line]) -> None:
     """Curves to the left; to the right the final score of every seed, and the paper's."""
     for line in filter(lambda line: line.cell.scores, lines):
-        steps, values = stacked(line.cell)
+        steps, values = line.cell.stacked()
         draw_seeds(curves, steps, values, line.colour, line.label, (0.95,), line.style)
     for place, line in enumerate(lines):
         scores = line.cell.finals

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from mppo.errors import BadRequest
+from mppo.errors import BadRequest, CheckpointError
 from mppo.experiments.collection import Record
 from mppo.paper.cells import Cell, Runs
 from mppo.paper.printed import MAZE_SOLVED_AFTER
@@ -70,9 +70,12 @@ def _maze(records: dict[int, Record]) -> Maze | None:
     if not there:
         return None
     first = next(iter(there.values()))
-    counts = {seed: np.array(visits["counts"]).sum(0) for seed, visits in there.items()}
-    walls = np.array(first["walls"], bool)
-    return Maze(walls, tuple(first["start"]), tuple(first["goal"]), counts)
+    for seed, visits in there.items():
+        if any(not np.array_equal(visits[name], first[name]) for name in ("walls", "start")):
+            raise CheckpointError(f'"{records[seed].directory}" has another maze than other seeds')
+    counts = {seed: visits["counts"].sum(0) for seed, visits in there.items()}
+    walls, start, goal = first["walls"].astype(bool), first["start"], first["goal"]
+    return Maze(walls, (int(start[0]), int(start[1])), (int(goal[0]), int(goal[1])), counts)
 
 
 def _metrics(record: Record) -> list[dict[str, Any]]:
@@ -95,8 +98,12 @@ def _entropies(records: dict[int, Record], budget: int) -> tuple[np.ndarray, np.
         metrics = {row["steps"]: row["entropy"] for row in _metrics(record)}
         batch = int(record.settings["batch_size"])
         rows = [row for row in record.evaluations() if row["steps"] < budget + batch]
-        steps = np.array([row["steps"] for row in rows], float)
-        found.append([metrics[row["steps"]][row["path"]] for row in rows])
+        if any(row["steps"] not in metrics for row in rows):
+            raise CheckpointError(f'"{record.directory}": an evaluated iteration has no metrics')
+        own = np.array([row["steps"] for row in rows], float)
+        values = [metrics[row["steps"]][row["path"]] for row in rows]
+        steps = steps if len(steps) else own
+        found.append(np.interp(steps, own, values))
     return steps, np.array(found)
 
 
@@ -120,8 +127,7 @@ def returns_and_entropy(root: Path) -> Figure:
         maze_axes.axis("off")
     for cell in cells:
         colour, label = COLOURS[cell.method], DISPLAY[cell.method]
-        values = np.array([curve.returns for curve in cell.curves])
-        draw_seeds(returns, cell.curves[0].steps, values, colour, label, (0.95, 0.75))
+        draw_seeds(returns, *cell.stacked(), colour, label, (0.95, 0.75))
         steps, entropies = _entropies(records[cell.method], cell.budget)
         if len(entropies):
             draw_seeds(entropy, steps, entropies, colour, label, (0.95, 0.75))

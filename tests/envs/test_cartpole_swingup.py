@@ -50,6 +50,41 @@ def test_only_the_force_does_work():
     np.testing.assert_allclose(rate, force * v, atol=1e-12)
 
 
+@pytest.mark.parametrize(
+    ("angle", "seen"),
+    [
+        ("raw", [0.5, 3.0, 2.0 * pi + 3.0, 4.0]),
+        ("wrapped", [0.5, 3.0, 3.0, 4.0]),
+        ("cos-sin", [0.5, 3.0, cos(3.0), sin(3.0), 4.0]),
+    ],
+)
+def test_how_the_angle_is_seen(angle, seen):
+    envs = SparseCartPoleSwingupVector(2, angle=angle)
+    envs.reset(seed=0)
+    envs.dynamics.arrays()["state"][:] = np.array([[0.5], [2.0 * pi + 3.0], [3.0], [4.0]])
+    observed = envs.dynamics.observe()
+    np.testing.assert_allclose(observed, [seen, seen], rtol=1e-6)
+    assert observed.dtype == np.float32
+    assert envs.single_observation_space.contains(observed[0])
+
+
+def test_how_the_angle_is_seen_changes_nothing_else():
+    rewards = []
+    for angle in ("raw", "wrapped", "cos-sin"):
+        envs = SparseCartPoleSwingupVector(4, angle=angle, track_limit=50.0)
+        envs.reset(seed=1)
+        actions = np.random.default_rng(1).uniform(-1, 1, (200, 4, 1))
+        rewards.append([envs.step(action)[1] for action in actions])
+    assert np.sum(rewards[0]) > 0
+    assert np.array_equal(rewards[0], rewards[1])
+    assert np.array_equal(rewards[0], rewards[2])
+
+
+def test_another_way_to_see_the_angle_is_refused():
+    with pytest.raises(ValueError, match="angle is 'sine'; allowed: raw, wrapped, cos-sin"):
+        SparseCartPoleSwingup(angle="sine")
+
+
 def test_speed_limits():
     """Box2D moves nothing by more than 2 m or a quarter turn in a step of 0.05 s."""
     env = SparseCartPoleSwingupVector(2, track_limit=1e6, autoreset_mode="Disabled")

@@ -9,7 +9,7 @@ Angle b counter-clockwise from upright, force F to the right, frictionless:
 Velocities first, then positions with the new velocities, as Box2D does.
 """
 
-from math import cos, pi, sin
+from math import cos, pi, sin, tau
 from typing import Any, ClassVar
 
 import gymnasium
@@ -21,7 +21,7 @@ from mppo.native import native
 
 from . import drawing
 from .batch import RENDER_MODES, BatchEnv, BatchVectorEnv, checked_box_actions
-from .contract import State, check_num_envs, check_positive
+from .contract import State, check_choice, check_num_envs, check_positive
 
 HORIZON = 500
 STEP = 0.05  # s
@@ -34,6 +34,7 @@ LENGTH = 1.0
 SPEED, TURN = 2.0 / STEP, pi / 2.0 / STEP  # Box2D's limits for one step
 START = np.array([1.0, 2.0, 1.0, 3.0])  # half-widths of the uniform draws
 ANGLE_BOUND = 1e6  # rad; the speed limit forbids more within 600 000 steps
+ANGLES = ("raw", "wrapped", "cos-sin")
 
 
 @native
@@ -73,12 +74,22 @@ def outcome(
 
 
 @native
-def appearance(states: np.ndarray) -> np.ndarray:
-    """x, x_dot, b, b_dot of each."""
+def appearance(states: np.ndarray, wrapped: bool) -> np.ndarray:
+    """x, x_dot, b, b_dot of each; b may be wrapped to half a turn either way."""
     seen = np.empty((states.shape[1], 4), np.float32)
     for i in range(states.shape[1]):
         x, b, x_dot, b_dot = states[:, i]
-        seen[i] = x, x_dot, b, b_dot
+        seen[i] = x, x_dot, b - tau * round(b / tau) if wrapped else b, b_dot
+    return seen
+
+
+@native
+def round_appearance(states: np.ndarray) -> np.ndarray:
+    """x, x_dot, cos b, sin b, b_dot of each."""
+    seen = np.empty((states.shape[1], 5), np.float32)
+    for i in range(states.shape[1]):
+        x, b, x_dot, b_dot = states[:, i]
+        seen[i] = x, x_dot, cos(b), sin(b), b_dot
     return seen
 
 
@@ -89,6 +100,7 @@ class CartPoleDynamics:
     force_limit: float
     track_limit: float
     threshold: float
+    angle: str
 
     horizon = HORIZON
     render_fps = RENDER_FPS
@@ -99,6 +111,7 @@ class CartPoleDynamics:
         force_limit: float = 10.0,
         threshold: float = 0.8,
         track_limit: float = 3.0,
+        angle: str = "raw",
     ) -> None:
         self.num_envs = check_num_envs(num_envs)
         self.force_limit = check_positive("force_limit", force_limit)
@@ -106,7 +119,9 @@ class CartPoleDynamics:
         if not isinstance(threshold, (int, float, np.number)) or not -1.0 <= threshold < 1.0:
             raise ValueError(f"threshold is {threshold!r}; allowed: a cosine from -1 to below 1")
         self.threshold = float(threshold)
-        bound = [self.track_limit + 2.0, SPEED, ANGLE_BOUND, TURN]
+        self.angle = check_choice("angle", angle, ANGLES)
+        turned = {"raw": [ANGLE_BOUND], "wrapped": [pi], "cos-sin": [1.0, 1.0]}[angle]
+        bound = [self.track_limit + 2.0, SPEED, *turned, TURN]
         high = np.nextafter(np.array(bound, dtype=np.float32), np.float32(np.inf))
         self.observation_space: gymnasium.Space = Box(-high, high, dtype=np.float32)
         self.action_space: gymnasium.Space = Box(-1.0, 1.0, (1,), np.float32)
@@ -125,8 +140,10 @@ class CartPoleDynamics:
         return outcome(self._state, self.threshold, self.track_limit)
 
     def observe(self) -> np.ndarray:
-        """x, x_dot, b, b_dot of each."""
-        return appearance(self._state)
+        """x, x_dot, b, b_dot of each, b as it was asked for."""
+        if self.angle == "cos-sin":
+            return round_appearance(self._state)
+        return appearance(self._state, self.angle == "wrapped")
 
     def arrays(self) -> State:
         """Positions and velocities."""
@@ -154,8 +171,9 @@ class CartPoleDynamics:
 class SparseCartPoleSwingup(BatchEnv):
     """1 for each step with cos(angle) > `threshold`; ends where the cart leaves ±`track_limit` m.
 
-    Observed: x, x_dot, angle (0 upright, not wrapped), angular speed. The action in [-1, 1] is
-    clipped and scaled to ±`force_limit` N.
+    Observed: x, x_dot, angle (0 upright), angular speed. `angle` says how: "raw" (rllab's, which
+    counts every turn), "wrapped" to half a turn either way, or "cos-sin" (two numbers). The action
+    in [-1, 1] is clipped and scaled to ±`force_limit` N.
     """
 
     metadata: ClassVar[dict[str, Any]] = {"render_modes": RENDER_MODES, "render_fps": RENDER_FPS}
@@ -165,10 +183,11 @@ class SparseCartPoleSwingup(BatchEnv):
         force_limit: float = 10.0,
         threshold: float = 0.8,
         track_limit: float = 3.0,
+        angle: str = "raw",
         horizon: int | None = None,
         render_mode: str | None = None,
     ) -> None:
-        dynamics = CartPoleDynamics(1, force_limit, threshold, track_limit)
+        dynamics = CartPoleDynamics(1, force_limit, threshold, track_limit, angle)
         super().__init__(dynamics, horizon, render_mode)
 
 

@@ -12,13 +12,14 @@ from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from pathlib import Path
 
-from campaign import faults, fuzz, overhead, races, same_seed, soak, stops
+from campaign import faults, fuzz, grids, overhead, races, same_seed, soak, stops
 from campaign.ledger import Ledger, Row
 from campaign.worker import Worker
 
 Do = Callable[[str], Row]
 PARTS = (
     "kills",
+    "grids",
     "failpoints",
     "signals",
     "fuzz",
@@ -30,6 +31,7 @@ PARTS = (
 )
 COUNTS = {  # what --count counts, and how many the issue asks for
     "kills": ("kills of each method", 50),
+    "grids": ("grids", 20),
     "failpoints": ("every n-th case only", 1),
     "signals": ("of each signal", 30),
     "fuzz": ("damaged files", fuzz.COUNT),
@@ -67,6 +69,8 @@ def doing(part: str, folder: Path, options: argparse.Namespace) -> Iterator[Do]:
         one = stops.kill if part == "kills" else stops.ask_to_stop
         print(f"  moments from seed {stops.SEED}")
         yield lambda case: one(case, references)
+    elif part == "grids":
+        yield grids.Grids(folder).interrupted
     elif part in ("failpoints", "faults"):
         with workers(part, folder, options.jobs) as do:
             yield do
@@ -95,6 +99,7 @@ def cases(part: str, count: int, folder: Path, minutes: float) -> list[str]:
         return Prepared(folder).cases()[::count]
     simple: dict[str, Callable[[int], list[str]]] = {
         "kills": stops.kill_cases,
+        "grids": grids.cases,
         "signals": stops.signal_cases,
         "fuzz": fuzz.cases,
         "faults": faults.cases,
@@ -117,7 +122,7 @@ def _row(done: Future[Row]) -> Row:
 def carry_out(part: str, options: argparse.Namespace) -> bool:
     """Do the cases that are missing; whether all of the part are well."""
     count = options.count or COUNTS[part][1]
-    alone = part in ("races", "same-seed", "soak", "overhead")
+    alone = part in ("grids", "races", "same-seed", "soak", "overhead")
     jobs = 1 if alone else options.jobs
     ledger, started = Ledger(part, options.fresh), time.monotonic()
     with tempfile.TemporaryDirectory(prefix="campaign-") as name:

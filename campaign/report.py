@@ -13,6 +13,9 @@ PAGE = ROOT / "docs" / "results" / "reliability.md"
 ASKED = {
     "kills": "`kill -9` at 50 random moments of each of trpo, ppo, mp-trpo, mp-ppo, on Hopper-v5 "
     "and the Maze, then on to the end | 200 of 200 bit-identical; 0 unreadable run directories",
+    "grids": "`kill -9` of the driver of a grid, of one of its runs or of all at once, 4 times at "
+    "random moments of each of 20 grids of 6 runs, then on to the end | 20 of 20 with "
+    "byte-identical tables and runs",
     "failpoints": "crash at every call that writes (open, write, fsync, close, rename, unlink), "
     "and ENOSPC, EDQUOT, EIO, EACCES, EROFS at each | every state loads; 0 silent successes",
     "signals": "SIGTERM and SIGINT at 30 random moments each | 60 of 60 save, exit 143 or 130, "
@@ -28,7 +31,7 @@ ASKED = {
     "at most 2 %; open files constant",
     "overhead": "cost of checks and checkpoints on Hopper-v5 | at most 3 % of throughput",
 }
-ENOUGH = {"kills": 200, "failpoints": 600, "signals": 60, "faults": 48, "races": 100}
+ENOUGH = {"kills": 200, "grids": 20, "failpoints": 600, "signals": 60, "faults": 48, "races": 100}
 Found = tuple[str, bool, bool]  # in words; whether it is enough; whether it is as promised
 
 
@@ -48,6 +51,16 @@ def kills(rows: list[Row]) -> Found:
     same = _same(rows)
     words = f"{same} of {len(rows)} bit-identical; {unreadable} unreadable. Hit: {where}"
     return words, len(rows) >= ENOUGH["kills"], _ok(rows) == len(rows)
+
+
+def grids(rows: list[Row]) -> Found:
+    """How many grids ended with the same tables, and what was killed."""
+    hits: Counter[str] = Counter()
+    for row in rows:
+        hits.update(row.get("kills", {}))
+    what = ", ".join(f"{count} {name}" for name, count in hits.most_common())
+    words = f"{_same(rows)} of {len(rows)} identical. Killed: {what}"
+    return words, len(rows) >= ENOUGH["grids"], _ok(rows) == len(rows)
 
 
 def failpoints(rows: list[Row]) -> Found:
@@ -139,6 +152,7 @@ def overhead(rows: list[Row]) -> Found:
 
 PARTS: dict[str, Any] = {
     "kills": kills,
+    "grids": grids,
     "failpoints": failpoints,
     "signals": signals,
     "fuzz": fuzz,

@@ -3,7 +3,18 @@
 import json
 import signal
 
-from campaign import failpoints, faults, opening, overhead, races, report, same_seed, soak, stops
+from campaign import (
+    failpoints,
+    faults,
+    grids,
+    opening,
+    overhead,
+    races,
+    report,
+    same_seed,
+    soak,
+    stops,
+)
 from campaign.ledger import Ledger
 from campaign.mutate import KINDS
 from campaign.small import Small, outcome, state_of, unreadable
@@ -27,6 +38,18 @@ def test_stopped_in_three_ways_and_then_the_same_bits(tmp_path):
         assert unreadable(out) == []
     assert stops.taken_up(RUN, out, True, reference) == []
     assert same_seed.hash_of(out) == same_seed.hash_of(tmp_path / "whole")
+
+
+def test_a_grid_killed_twice(tmp_path, monkeypatch):
+    monkeypatch.setattr(grids, "KILLS", 2)
+    monkeypatch.setattr(grids, "LONGEST_WAIT", 3.0)
+    found = grids.Grids(tmp_path, ("trpo",))
+    assert len(found.reference) == 3 + 2  # three formats of the table, two runs
+    found.reference["table.txt"] = "of no grid"
+    row = found.interrupted("0")
+    assert row["different"] == ["table.txt"]  # and nothing else
+    assert not row["ok"]
+    assert sum(row["kills"].values()) == 2
 
 
 def test_moments_are_spread_over_the_run_and_always_the_same():
@@ -128,12 +151,12 @@ def test_the_report_says_what_the_rows_say(tmp_path):
     races_.add("0", {"ok": True})
     races_.add("1", {"ok": False, "codes": [73, 143, 143]})
     page = tmp_path / "page.md"
-    assert report.write(page, tmp_path) == "page.md: 1 of 9 held"
+    assert report.write(page, tmp_path) == "page.md: 1 of 10 held"
     text = page.read_text()
     assert "200 of 200 bit-identical; 0 unreadable. Hit: 200 mid-run | held |" in text
     assert "1 of 2 rounds: 1 winner, 7 exit 73 with the winner named | **broken** |" in text
-    assert text.count("not run yet") == 7
+    assert text.count("not run yet") == 8
     assert "races, 1: `{'codes': [73, 143, 143]" in text
     kills.add("trpo 0", {**row, "ok": False, "different": ["metrics.jsonl"]})
-    assert report.write(page, tmp_path) == "page.md: 0 of 9 held"
+    assert report.write(page, tmp_path) == "page.md: 0 of 10 held"
     assert json.loads(kills.path.read_text().splitlines()[-1])["different"] == ["metrics.jsonl"]

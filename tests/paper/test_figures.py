@@ -9,9 +9,10 @@ import pytest
 pytest.importorskip("matplotlib")
 
 from mppo.errors import BadRequest
-from mppo.paper import maze_figures
-from mppo.paper.cells import Runs
+from mppo.paper import curve_figures, maze_figures
+from mppo.paper.cells import Cell, Curve, Runs, score
 from mppo.paper.figures import FIGURES, figure
+from mppo.paper.printed import Value
 from mppo.report.drawing import right_half, settings
 from tests.paper.synthetic import write_run
 
@@ -137,6 +138,16 @@ def test_what_cannot_be_drawn_says_how_to_get_there(grid, tmp_path):
         figure("figur-2", grid, tmp_path / "x.svg")
 
 
+def test_the_scale_is_that_of_seeds_not_of_a_wide_interval():
+    steps = np.array([1.0, 2.0])
+    curves = (Curve(0, steps, np.array([0.0, 0.0])), Curve(1, steps, np.array([0.0, 900.0])))
+    cell = Cell("SparseHopper", "trpo", 2, tuple(map(score, curves)), curves)
+    line = curve_figures.Line("TRPO", "black", "-", cell, Value(1000.0, 1.0))
+    assert curve_figures.span([line]) == (-60.0, 1060.0)
+    flat = Cell("Maze", "trpo", 2, (), (Curve(0, steps, np.array([1.0, 1.0])),))
+    assert curve_figures.span([line._replace(cell=flat, printed=None)]) == (0.0, 2.0)
+
+
 @pytest.mark.parametrize("kept", [0, 5])
 @pytest.mark.parametrize("name", ["figure-2", "figure-4", "figure-9"])
 def test_without_metrics_nothing_is_drawn_of_them(name, kept, grid, tmp_path):
@@ -149,7 +160,6 @@ def test_without_metrics_nothing_is_drawn_of_them(name, kept, grid, tmp_path):
 
 
 def test_seeds_with_other_evaluation_times_are_joined():
-    from mppo.paper.cells import Cell, Curve
 
     curves = (
         Curve(0, np.array([1.0, 2.0, 3.0]), np.array([0.0, 1.0, 2.0])),

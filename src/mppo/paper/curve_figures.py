@@ -22,7 +22,8 @@ PENDULUM = "SparseDoublePendulum"
 VARIED = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#999999")
 STYLES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)))
 NOTE = (
-    "left: thin lines are seeds, thick the mean, shaded its 95 % t interval (colours: right)\n"
+    "left: thin lines are seeds, thick the mean, shaded its 95 % t interval, cut off\n"
+    "at the seeds (colours: right)\n"
     "right: last tenth of the evaluations; dots are seeds (their number in brackets),\n"
     "bars the mean with t intervals of 95 % (thin) and 75 % (thick)"
 )
@@ -67,8 +68,21 @@ def draw_panel(curves: Any, finals: Any, lines: list[Line]) -> None:
     finals.set_yticks(range(len(lines)), [f"{line.label} ({_seeds(line.cell)})" for line in lines])
     finals.set_ylim(len(lines) - 0.4, -0.6)
     finals.tick_params(axis="y", length=0, labelsize=8)
+    curves.set_ylim(*span(lines))
     for axes in (curves, finals):
         axes.grid(True)
+
+
+def span(lines: list[Line]) -> tuple[float, float]:
+    """From the lowest to the highest seed or value of the paper, with a margin.
+
+    An interval of few seeds can be many times as wide; it is cut off rather than made the scale.
+    """
+    values = [curve.returns for line in lines for curve in line.cell.curves]
+    values += [np.array([line.printed.mean]) for line in lines if line.printed is not None]
+    low, high = min(map(np.min, values)), max(map(np.max, values))
+    margin = 0.06 * (high - low) or 1.0
+    return float(low - margin), float(high + margin)
 
 
 def _seeds(cell: Cell) -> str:

@@ -22,8 +22,8 @@ PENDULUM = "SparseDoublePendulum"
 VARIED = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#999999")
 STYLES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)))
 NOTE = (
-    "left: thin lines are seeds, thick the mean, shaded its 95 % t interval, cut off\n"
-    "at the seeds (colours: right)\n"
+    "left: thin lines are seeds, thick the mean (colours: right), shaded its 95 % t interval,\n"
+    "cut off beyond the seeds\n"
     "right: last tenth of the evaluations; dots are seeds (their number in brackets),\n"
     "bars the mean with t intervals of 95 % (thin) and 75 % (thick)"
 )

@@ -4,6 +4,7 @@ import pytest
 
 from mppo.cli import main
 from mppo.errors import BadRequest
+from mppo.experiments.grid import Grid
 from mppo.paper.tables import table
 from tests.paper.synthetic import write_run
 from tests.paper.test_tables import rows_of
@@ -45,6 +46,14 @@ def test_settings_are_compared_on_their_own_task(grid):
     assert zeros["seeds"] == "3"
     assert zeros["against the first"] == "not resolved at 3 seeds: needs 4 seeds"
     assert len(zeros["final of each seed"].split()) == 3
+
+
+def test_the_title_is_the_sweep_s_name(grid, tmp_path):
+    assert table("sweep", grid).startswith("# All runs: each setting")
+    Grid(tmp_path).remember("sweep open points", [])
+    assert table("sweep", tmp_path).startswith("# Open points: each setting")
+    Grid(tmp_path).remember("figure-2", [])
+    assert table("sweep", tmp_path).startswith("# All runs: each setting")
 
 
 def test_arguments_of_an_environment_make_another_task(grid):

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from mppo.envs.tasks import TASKS
 from mppo.experiments.collection import Record, collect
+from mppo.experiments.grid import Grid
 from mppo.methods import METHODS
 from mppo.paper.cells import SUCCESS, Cell, cell, changes
 from mppo.paper.document import Document, Section
@@ -51,7 +52,10 @@ def document(root: Path) -> Document:
             where = Place(record.env, _listed(record.env_kwargs), record.steps)
             places.setdefault(where, {}).setdefault(setting(record), []).append(record)
     sections = [_section(place, places[place]) for place in sorted(places)]
-    return Document("Each setting beside the first of its task", [*sections, _notes(records)])
+    labels = {request.label.removeprefix("sweep ") for request in Grid(Path(root)).requests()}
+    name = labels.pop() if len(labels) == 1 else "all runs"
+    title = f"{name[:1].upper()}{name[1:]}: each setting beside the first of its task"
+    return Document(title, [*sections, _notes(records)])
 
 
 def setting(record: Record) -> Setting:

@@ -1,6 +1,7 @@
 """Methods as JSON and back, and overrides that say what is wrong with them."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -8,6 +9,8 @@ from mppo import config
 from mppo.errors import BadRequest
 from mppo.methods import COMPONENTS, METHODS
 from mppo.networks import Mlp
+from mppo.paper.figures import figure
+from mppo.paper.tables import table
 from mppo.picking import Best, RoundRobin
 
 
@@ -56,6 +59,19 @@ def test_unknown_method_with_suggestion():
         config.method_named("mp-trp")
 
 
+def test_messages_have_a_stop_where_there_is_no_suggestion():
+    with pytest.raises(BadRequest, match=r'unknown method "zzzzzz"\. The methods are: trpo, '):
+        config.method_named("zzzzzz")
+    with pytest.raises(BadRequest, match=r'unknown kind "zzzzzz"\. Known: batch-mean, '):
+        config.from_json({"kind": "zzzzzz"})
+    for make, known in ((table, "table-1"), (figure, "figure-2")):
+        kind = known.partition("-")[0]
+        with pytest.raises(
+            BadRequest, match=rf'unknown {kind} "zzzzzz"\. The {kind}s are: {known}'
+        ):
+            make("zzzzzz", Path(), Path())
+
+
 def test_overrides_reach_in_and_swap():
     changed = config.overridden(
         METHODS["mp-trpo"],
@@ -84,6 +100,16 @@ def test_overrides_reach_in_and_swap():
         ({"gamma": 1.5}, "0 ... 1"),
         ({"tsallis_index": 0.0}, "positive"),
         ({"batch_size": 1}, "at least 2"),
+        ({"gamma": float("nan")}, "gamma is nan; it must be finite"),
+        ({"critic.learning_rate": lambda left: left}, "a float, and schedules are not supported"),
+        ({"critic.learning_rate": "linear"}, "a float, and schedules are not supported"),
+        ({"zzzzzz": 1}, 'has no field "zzzzzz". Fields: actions, '),
+        ({"value": "zzzzzz"}, "value is 'zzzzzz'. Allowed: shared, independent"),
+        ({"picking": "zzzzzz"}, 'unknown kind "zzzzzz". Known: best, max-entropy, '),
+        ({"picking": ":"}, 'cannot load ":": ValueError: Empty module name'),
+        ({"picking": "..:x"}, 'cannot load "..:x": TypeError: '),
+        ({"target_kl": 0.1, "optimiser": "ppo"}, 'no "target_kl"; this optimiser has none'),
+        ({"policy_kwargs": {}}, 'no "policy_kwargs"; here the networks are network__hidden'),
     ],
 )
 def test_bad_overrides_say_what_is_wrong(change, message):

@@ -2,7 +2,9 @@
 
 import pytest
 
-from mppo.errors import BadRequest, EnvironmentFault, RunLocked, did_you_mean
+from mppo.critic import Critic
+from mppo.errors import BadRequest, EnvironmentFault, RunLocked, did_you_mean, in_words
+from mppo.ppo import Ppo
 
 
 def test_exit_codes():
@@ -20,3 +22,27 @@ def test_exit_codes():
 )
 def test_did_you_mean(word, hint):
     assert did_you_mean(word, ["trpo", "mp-trpo", "Maze-v0"]) == hint
+
+
+def test_a_sentence_after_a_suggestion_has_a_stop_before_it():
+    assert did_you_mean("trp", ["trpo"], "Known: trpo") == '; did you mean "trpo"? Known: trpo'
+    assert did_you_mean("zzz", ["trpo"], "Known: trpo") == ". Known: trpo"
+
+
+def test_an_exception_without_a_message_says_where_it_was_raised():
+    def fail():
+        raise AssertionError
+
+    with pytest.raises(AssertionError) as caught:
+        fail()
+    line = fail.__code__.co_firstlineno + 1
+    where = f"{__file__}, line {line}"
+    assert in_words(caught.value) == f"AssertionError in {where}: raise AssertionError"
+    assert in_words(KeyError("width")) == "KeyError: 'width'"
+
+
+@pytest.mark.parametrize("component", [Ppo, Critic])
+@pytest.mark.parametrize("schedule", [lambda left: 1e-3 * left, "linear"])
+def test_a_schedule_is_refused_in_words(component, schedule):
+    with pytest.raises(ValueError, match="it must be a number, and schedules are not supported"):
+        component(learning_rate=schedule)

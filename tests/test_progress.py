@@ -178,7 +178,8 @@ def test_no_color_is_respected(monkeypatch):
 
 
 def test_settings_that_differ_are_named():
-    from mppo.config import changes, overridden
+    from mppo.config import overridden
+    from mppo.differences import changes
 
     changed = {"picking": "best", "optimiser.max_kl": 0.02, "network.hidden": (8, 8), "paths": 3}
     found = changes("mp-trpo", overridden(METHODS["mp-trpo"], changed))

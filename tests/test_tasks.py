@@ -190,8 +190,9 @@ def test_wrappers_that_cannot_be():
         task(lambda: SyncVectorEnv([ledge]), wrappers=[Halved])
     with pytest.raises(BadRequest, match="this is a vector environment"):
         task(SyncVectorEnv([ledge]), wrappers=[Halved])
-    with pytest.raises(BadRequest, match="has no module"):
-        imported_wrapper("Halved")
+    for name in ("Halved", ":Halved"):
+        with pytest.raises(BadRequest, match="has no module"):
+            imported_wrapper(name)
     with pytest.raises(BadRequest, match='cannot load the wrapper "nowhere:Halved"'):
         imported_wrapper("nowhere:Halved")
     with pytest.raises(BadRequest, match="it must take an environment"):
@@ -207,3 +208,26 @@ def test_a_recorded_task_runs_no_code_without_consent():
     assert recorded_task({"env": "CartPole-v1", "env_kwargs": {}}).name == "CartPole-v1"
     with pytest.raises(BadRequest, match=r"evil:Env-v0.*not imported"):
         recorded_task({"env": "evil:Env-v0", "env_kwargs": {}})
+
+
+def test_a_constructor_that_fails_without_a_word_is_found_by_file_and_line():
+    class Narrow(Ledge):
+        def __init__(self, width=0):
+            if not width:
+                raise AssertionError
+
+    line = Narrow.__init__.__code__.co_firstlineno + 2
+    where = f"AssertionError in {__file__}, line {line}: raise AssertionError"
+    with pytest.raises(BadRequest) as caught:
+        task(Narrow)
+    assert str(caught.value) == f'cannot make the environment "Narrow": {where}'
+
+
+@pytest.mark.parametrize("name", ["..:Maze-v0", "broken_module:Maze-v0"])
+def test_a_module_that_cannot_be_imported_is_named(name, tmp_path, monkeypatch):
+    (tmp_path / "broken_module.py").write_text("1 / 0\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(BadRequest, match=r'cannot import ".*" of ".*": (TypeError|ZeroDivision)'):
+        task(name)
+    with pytest.raises(BadRequest, match=r'cannot load the wrapper ".*": (TypeError|ZeroDivision)'):
+        imported_wrapper(name)

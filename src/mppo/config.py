@@ -5,13 +5,15 @@ from __future__ import annotations
 import dataclasses
 import importlib
 import math
+import re
 import types
 import typing
 from functools import lru_cache
 from typing import Any
 
+from mppo import elsewhere
 from mppo.critic import Critic
-from mppo.errors import BadRequest, did_you_mean
+from mppo.errors import BadRequest, did_you_mean, in_words, no_schedule
 from mppo.evaluation import Evaluation
 from mppo.methods import COMPONENTS, METHODS, Method
 from mppo.networks import Mlp
@@ -134,54 +136,34 @@ def component_class(kind: str, allow_imports: bool = False, among: dict | None =
         module, _, name = kind.partition(":")
         try:
             return getattr(importlib.import_module(module), name)
-        except (ImportError, AttributeError) as error:
-            raise BadRequest(f'cannot load "{kind}": {error}') from error
+        except Exception as error:  # importing runs code of the user's
+            raise BadRequest(f'cannot load "{kind}": {in_words(error)}') from error
     if ":" in kind:
         raise BadRequest(
             f'"{kind}" is code of another package, which is not imported just because a file names '
             "it; pass --allow-imports (allow_imports=True) if you trust it"
         )
-    raise BadRequest(
-        f'unknown kind "{kind}"{did_you_mean(kind, names)} Known: {", ".join(sorted(names))}'
-        + (" (or module:Class of your own)" if allow_imports else "")
-    )
+    own = " (or module:Class of your own)" if allow_imports else ""
+    listed = f"Known: {', '.join(sorted(names))}{own}"
+    raise BadRequest(f'unknown kind "{kind}"{did_you_mean(kind, names, listed)}')
 
 
 def method_named(name: str) -> Method:
     """The method of that name."""
     if name in METHODS:
         return METHODS[name]
-    hint = did_you_mean(name, METHODS) or "."
-    raise BadRequest(f'unknown method "{name}"{hint} The methods are: {", ".join(METHODS)}')
+    raise unknown_method(name)
+
+
+def unknown_method(name: str) -> BadRequest:
+    """The refusal of a name that no method has."""
+    hint = did_you_mean(name, METHODS, f"The methods are: {', '.join(METHODS)}")
+    return BadRequest(f'unknown method "{name}"{hint}')
 
 
 def name_of(method: Method) -> str:
     """The name of a method that has one, else "custom"."""
     return next((name for name, known in METHODS.items() if known == method), "custom")
-
-
-def changes(name: str, method: Method) -> list[tuple[str, str]]:
-    """What differs from the method of that name, as the command line writes it.
-
-    >>> changes("mp-trpo", dataclasses.replace(METHODS["mp-trpo"], paths=4, batch_size=200))
-    [('paths', '4'), ('batch-size', '200')]
-    """
-    return _differences(METHODS.get(name, Method()), method, "")
-
-
-def _differences(old: Any, new: Any, prefix: str) -> list[tuple[str, str]]:
-    found: list[tuple[str, str]] = []
-    for field in dataclasses.fields(new):
-        name, now = prefix + field.name.replace("_", "-"), getattr(new, field.name)
-        before = getattr(old, field.name, None)
-        if dataclasses.is_dataclass(now) and not isinstance(now, type):
-            if type(before) is not type(now):
-                found.append((name, kind_of(now)))
-                before = type(now)()
-            found += _differences(before, now, f"{name}.")
-        elif before != now:
-            found.append((name, " ".join(map(str, now)) if isinstance(now, tuple) else str(now)))
-    return found
 
 
 def overridden(method: Method, changes: dict[str, Any]) -> Method:
@@ -198,7 +180,10 @@ def overridden(method: Method, changes: dict[str, Any]) -> Method:
     >>> changed.critic.epochs, changed.picking.alpha
     (3, 0.5)
     """
-    changes = _by_dotted_name(changes)
+    known = {field.name for field in dataclasses.fields(Method)}
+    first = lambda name: re.split(r"\.|__", name)[0]
+    unknown = [first(name) for name in changes if first(name) not in known]
+    changes = _by_dotted_name({name: changes[name] for name in changes if first(name) in known})
     swaps = {name: value for name, value in changes.items() if "." not in name}
     for name, value in swaps.items():
         if name in COMPONENTS and isinstance(value, str):
@@ -207,6 +192,8 @@ def overridden(method: Method, changes: dict[str, Any]) -> Method:
     for name, value in changes.items():
         if "." in name:
             method = _deep(method, name.split("."), value, name)
+    for name in unknown:  # last, so that what is said of them fits the method as it is wanted
+        _replaced(method, name, None)
     return method
 
 
@@ -236,10 +223,11 @@ def _deep(target: Any, path: list[str], value: Any, name: str) -> Any:
 def _replaced(target: Any, name: str, value: Any) -> Any:
     known = {f.name for f in dataclasses.fields(target)}
     if name not in known:
-        raise BadRequest(
-            f'"{kind_of(target)}" has no field "{name}"{did_you_mean(name, known)} '
-            f"Fields: {', '.join(sorted(known))}"
-        )
+        foreign = elsewhere.answer(name, target) if isinstance(target, Method) else ""
+        if foreign:
+            raise BadRequest(f'mppo takes no "{name}"; {foreign}')
+        hint = did_you_mean(name, known, f"Fields: {', '.join(sorted(known))}")
+        raise BadRequest(f'"{kind_of(target)}" has no field "{name}"{hint}')
     _check_type(target, name, value)
     try:
         return dataclasses.replace(target, **{name: value})
@@ -253,11 +241,17 @@ def _check_type(target: Any, name: str, value: Any) -> None:
     if typing.get_origin(wanted) is typing.Literal:
         allowed = typing.get_args(wanted)
         if value not in allowed:
-            hint = did_you_mean(str(value), map(str, allowed))
-            raise BadRequest(f"{name} is {value!r}{hint} Allowed: {', '.join(map(str, allowed))}")
+            words = list(map(str, allowed))
+            hint = did_you_mean(str(value), words, f"Allowed: {', '.join(words)}")
+            raise BadRequest(f"{name} is {value!r}{hint}")
     elif wanted in (int, float, bool):
         fits = isinstance(value, (int, float) if wanted is float else wanted)
         if not fits or (wanted is not bool and isinstance(value, bool)):
-            raise BadRequest(f"{name} is {value!r}; it must be a {wanted.__name__}")
-    elif isinstance(wanted, types.UnionType) and isinstance(value, str):
+            why = no_schedule(name, value)
+            raise BadRequest(f"{name} is {value!r}; it must be a {wanted.__name__}{why}")
+        if isinstance(value, float) and not math.isfinite(value):
+            raise BadRequest(f"{name} is {value!r}; it must be finite")
+    elif (
+        isinstance(wanted, types.UnionType) and isinstance(value, str) and not _fits(value, wanted)
+    ):
         raise BadRequest(f"{name} is {value!r}; give a component")

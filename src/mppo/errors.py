@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import traceback
 from collections.abc import Iterable
 
 
@@ -57,16 +58,46 @@ FAULTS = (
 """What the command line answers with one line and the fault's exit code."""
 
 
-def did_you_mean(word: str, known: Iterable[str]) -> str:
+def did_you_mean(word: str, known: Iterable[str], then: str = "") -> str:
     """A suggestion to append to an error message, or nothing.
+
+    `then` is a sentence that follows in either case, with the stop that it needs before it.
 
     >>> did_you_mean("mp-trp", ["trpo", "mp-trpo"])
     '; did you mean "mp-trpo"?'
+    >>> did_you_mean("x", ["trpo", "mp-trpo"], "Known: trpo, mp-trpo")
+    '. Known: trpo, mp-trpo'
     """
     names = sorted(known)
     folded = {name.lower(): name for name in reversed(names)}
     close = difflib.get_close_matches(word.lower(), list(folded), 1, cutoff=0.5)
-    return f'; did you mean "{folded[close[0]]}"?' if close else ""
+    if close:
+        return f'; did you mean "{folded[close[0]]}"?' + (f" {then}" if then else "")
+    return f". {then}" if then else ""
+
+
+def in_words(error: BaseException) -> str:
+    """An exception's type and message; one without a message says where it was raised instead.
+
+    >>> in_words(ValueError("too wide"))
+    'ValueError: too wide'
+    """
+    kind, said = type(error).__name__, str(error).strip()
+    raised = traceback.extract_tb(error.__traceback__)
+    if said or not raised:
+        return f"{kind}: {said}" if said else kind
+    where = raised[-1]
+    return f"{kind} in {where.filename}, line {where.lineno}: {where.line}".removesuffix(": ")
+
+
+def no_schedule(name: str, value: object) -> str:
+    """What to add where a number was wanted and a schedule may have been meant.
+
+    >>> no_schedule("learning_rate", "linear"), no_schedule("gamma", "high")
+    (', and schedules are not supported', '')
+    """
+    meant = callable(value) or (name == "learning_rate" and isinstance(value, str))
+    return ", and schedules are not supported" if meant else ""
 
 
 def check_ranges(component: object, **ranges: tuple[float, float]) -> None:
@@ -79,5 +110,10 @@ def check_ranges(component: object, **ranges: tuple[float, float]) -> None:
     """
     for name, (low, high) in ranges.items():
         value = getattr(component, name)
-        if not low <= value <= high:
+        try:
+            inside = low <= value <= high
+        except TypeError:
+            why = no_schedule(name, value)
+            raise ValueError(f"{name} is {value!r}; it must be a number{why}") from None
+        if not inside:
             raise ValueError(f"{name} is {value}; it must lie in {low} ... {high}")

@@ -15,7 +15,7 @@ from mppo import envs
 from mppo.described import imports_code
 from mppo.envs.checked import CheckedVectorEnv
 from mppo.envs.wrapping import Borrowed, Wrap, imported_wrapper, name_of_wrapper, wrapped
-from mppo.errors import BadRequest, did_you_mean
+from mppo.errors import BadRequest, did_you_mean, in_words
 from mppo.spaces import Spaces
 
 MOST_ENVS = 64
@@ -149,15 +149,15 @@ def _refusing(name: str, kwargs: dict) -> Iterator[None]:
     except Exception as error:
         given = f" with {kwargs}" if kwargs else ""
         raise BadRequest(
-            f'cannot make the environment "{name}"{given}: {type(error).__name__}: {error}'
+            f'cannot make the environment "{name}"{given}: {in_words(error)}'
         ) from error
 
 
 def _import(module: str, env_id: str) -> None:
     try:
         importlib.import_module(module)
-    except ImportError as error:
-        raise BadRequest(f'cannot import "{module}" of "{env_id}": {error}') from error
+    except Exception as error:  # importing runs code of the user's
+        raise BadRequest(f'cannot import "{module}" of "{env_id}": {in_words(error)}') from error
 
 
 def _known(env_id: str) -> bool:

@@ -12,7 +12,7 @@ from rich.console import Console, RenderableType
 from rich.live import Live
 
 from mppo.cli.live import Shown, duration, numbers, view
-from mppo.config import changes
+from mppo.differences import changes
 
 if TYPE_CHECKING:
     from mppo.run import Run

@@ -8,7 +8,7 @@ from typing import Any, cast
 import gymnasium
 from gymnasium.vector import VectorEnv, VectorWrapper
 
-from mppo.errors import BadRequest
+from mppo.errors import BadRequest, in_words
 
 Wrap = Callable[[gymnasium.Env], gymnasium.Env]
 
@@ -42,16 +42,16 @@ def name_of_wrapper(wrap: Any) -> str:
 def imported_wrapper(name: str) -> Wrap:
     """The wrapper of that name, `module:callable`; importing runs its module's code."""
     module, colon, attribute = name.partition(":")
+    if not (module and colon):
+        raise BadRequest(f'the wrapper "{name}" has no module; write it as module:callable')
     try:
-        if not colon:
-            raise BadRequest(f'the wrapper "{name}" has no module; write it as module:callable')
         found: Any = importlib.import_module(module)
         for part in attribute.split("."):
             found = getattr(found, part)
-    except (ImportError, AttributeError) as error:
+    except Exception as error:  # importing runs code of the user's
         raise BadRequest(
-            f'cannot load the wrapper "{name}": {error}; where it cannot be imported by name, go '
-            "on from Python with the same wrappers"
+            f'cannot load the wrapper "{name}": {in_words(error)}; where it cannot be imported by '
+            "name, go on from Python with the same wrappers"
         ) from error
     if not callable(found):
         raise BadRequest(f'the wrapper "{name}" is {found!r}; it must take an environment')

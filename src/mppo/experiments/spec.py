@@ -11,6 +11,7 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 from mppo import config
+from mppo.differences import differences as _differences
 from mppo.errors import BadRequest
 from mppo.evaluation import Evaluation
 from mppo.methods import Method
@@ -124,27 +125,18 @@ def spec(
     )
 
 
-def differences(base: Any, changed: Any, prefix: str = "") -> dict[str, Any]:
-    """The overrides that turn one component into the other.
+def differences(base: Method, changed: Method) -> dict[str, Any]:
+    """The overrides that turn one method into the other, as plain data.
 
     >>> from mppo.methods import METHODS
     >>> differences(METHODS["trpo"], METHODS["multi-trpo"])
     {'paths': 8, 'picking': 'round-robin'}
     """
-    found: dict[str, Any] = {}
-    for field in dataclasses.fields(changed):
-        old, new = getattr(base, field.name), getattr(changed, field.name)
-        if old == new:
-            continue
-        name = f"{prefix}{field.name}"
-        if not dataclasses.is_dataclass(new):
-            found[name] = new
-            continue
-        if type(old) is not type(new):
-            found[name] = config.kind_of(new)
-            old = type(new)()  # type: ignore
-        found |= differences(old, new, f"{name}.")
-    return found
+    found = _differences(base, changed)
+    return {
+        name: config.kind_of(value) if dataclasses.is_dataclass(value) else value
+        for name, value in found.items()
+    }
 
 
 def _beyond_defaults(component: Any) -> dict[str, Any]:

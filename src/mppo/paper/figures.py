@@ -34,9 +34,9 @@ def figure(identifier: str, root: Path, out: Path) -> list[Path]:
     `out` is a file that ends in .svg or .png, or a directory that gets both.
     """
     if identifier not in FIGURES:
-        hint = did_you_mean(identifier, FIGURES)
+        listed = f"The figures are: {', '.join(FIGURES)}"
         raise BadRequest(
-            f'unknown figure "{identifier}"{hint} The figures are: {", ".join(FIGURES)}'
+            f'unknown figure "{identifier}"{did_you_mean(identifier, FIGURES, listed)}'
         )
     if importlib.util.find_spec("matplotlib") is None:
         raise BadRequest('figures are drawn with matplotlib; pip install "mppo[report]"')

@@ -22,9 +22,9 @@ def table(identifier: str, root: Path, format: str = "md") -> str:
     """The page of one table from the runs below a directory; the same bytes every time."""
     root = Path(root)
     if identifier not in IDENTIFIERS:
-        hint = did_you_mean(identifier, IDENTIFIERS)
+        listed = f"The tables are: {', '.join(IDENTIFIERS)}"
         raise BadRequest(
-            f'unknown table "{identifier}"{hint} The tables are: {", ".join(IDENTIFIERS)}'
+            f'unknown table "{identifier}"{did_you_mean(identifier, IDENTIFIERS, listed)}'
         )
     if format not in FORMATS:
         raise BadRequest(f'unknown format "{format}"; the formats are {", ".join(FORMATS)}')

@@ -96,3 +96,23 @@ def test_deep_nesting_is_refused():
         deep = [deep]
     with pytest.raises(BadRequest, match="nested too deeply"):
         described({**GOOD, "method": {**GOOD["method"], "gamma": deep}})
+
+
+def test_a_name_must_be_true_of_the_settings():
+    """The method named, with the changes, is the method that is there; files without them pass."""
+    ppo = to_json(METHODS["ppo"])
+    assert described({**GOOD, "method": ppo}).method == METHODS["ppo"]  # of an older version
+    assert described({**GOOD, "changes": []}).method_name == "mp-trpo"
+    assert described({**GOOD, "method": ppo, "method_name": "ppo", "changes": []})
+    four = {**GOOD["method"], "paths": 4}
+    assert described({**GOOD, "method": four, "changes": [["paths", "4"]]}).method.paths == 4
+    for method, changes in ((ppo, []), (four, []), (four, [["paths", "3"]]), (four, "paths 4")):
+        with pytest.raises(BadRequest) as caught:
+            described({**GOOD, "method": method, "changes": changes})
+        held = "mp-trpo with paths 4" if method is four else "mp-trpo with optimiser ppo, paths 1"
+        assert 'names the method "mp-trpo", but its "changes" do not lead to' in str(caught.value)
+        assert held in str(caught.value)
+    custom = {**GOOD, "method_name": "custom", "method": four}
+    with pytest.raises(BadRequest, match='names the method "custom"'):
+        described({**custom, "changes": []})
+    assert described({**custom, "changes": [["paths", "4"]]}).method.paths == 4

@@ -73,6 +73,10 @@ def test_run_json_says_all_that_is_needed(run):
         "min_range": 0.0,
     }
     assert mppo.config.from_json(described["method"]) == MULTI
+    assert described["method_name"] == "custom"
+    given = dict(described["changes"])
+    assert (given["paths"], given["network.hidden"], given["optimiser.max-kl"]) == (
+        "2", "16", "0.05")  # fmt: skip
     assert {"jax", "numpy", "gymnasium", "mujoco", "mppo", "python"} <= set(described["versions"])
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from mppo.config import from_json
+from mppo.differences import changes
 from mppo.errors import BadRequest
 from mppo.evaluation import Evaluation
-from mppo.methods import Method
+from mppo.methods import METHODS, Method
 
 _IMPORTERS = ("GymV21Environment", "GymV26Environment")
 """Environments of Gymnasium that import whatever their arguments name."""
@@ -71,6 +72,8 @@ def described(
         raise BadRequest("the description of the run is nested too deeply") from None
     if not isinstance(method, Method) or not isinstance(evaluation, Evaluation):
         raise BadRequest('the description of the run has no valid "method" or "evaluation"')
+    if "changes" in found:  # versions before it wrote the name alone
+        _check_name(found["method_name"], method, found["changes"])
     if not (0 < found["steps"] < 1 << 63 and 0 <= found["seed"] < 1 << 63):
         raise BadRequest(f"the run has steps {found['steps']} and seed {found['seed']}")
     return Described(
@@ -83,3 +86,15 @@ def described(
         evaluation,
         found["clip_actions"],
     )
+
+
+def _check_name(name: str, method: Method, said: Any) -> None:
+    """Raise unless the method that is named, with the changes, is the method that is there."""
+    true = [list(change) for change in changes(name, method)]
+    if (name in METHODS or name == "custom") and said != true:
+        held = ", ".join(map(" ".join, true)) or "no change"
+        raise BadRequest(
+            f'the description of the run names the method "{name}", but its "changes" do not lead '
+            f"to the settings that it holds ({name} with {held}); it was altered, or {name} has "
+            "other settings in this version"
+        )

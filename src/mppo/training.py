@@ -12,9 +12,11 @@ from typing import Any
 
 from mppo import callbacks, checkpoint, config
 from mppo.agent import Agent
+from mppo.differences import changes_that_hold
 from mppo.errors import EnvironmentFault, LearningFault
 from mppo.interrupts import Interrupts
 from mppo.loggers import History, Logger, Loggers, Record
+from mppo.methods import METHODS
 from mppo.run import Row, Run
 from mppo.storage import reported, write_atomically
 from mppo.store import FORMAT, LOGS, RunDirectory, rows
@@ -221,11 +223,16 @@ class Training:
 
 
 def describe(run: Run, method_name: str) -> Row:
-    """What `run.json` says: enough to run it again."""
+    """What `run.json` says: enough to run it again.
+
+    The name is one of ours only together with the changes that make the method of it.
+    """
+    name = method_name if method_name in METHODS else "custom"
     packages = ("jax", "jaxlib", "numba", "numpy", "optax", "gymnasium", "mujoco")
     return {
         "format": FORMAT,
-        "method_name": method_name,
+        "method_name": name,
+        "changes": changes_that_hold(name, run.method),
         "method": config.to_json(run.method),
         "env": run.task.name,
         "env_kwargs": run.task.kwargs,

@@ -141,6 +141,22 @@ def test_environment_arguments(tmp_path):
     assert sum(map(sum, walls)) == 18  # 21 rows less a gap of 3
 
 
+def test_the_value_of_an_option_is_not_the_method(tmp_path, monkeypatch):
+    """And `run.json` tells the method by its name and what was changed of it."""
+    monkeypatch.chdir(tmp_path)
+    words = ["mp-trpo", "mppo/Maze-v0", *TINY, "--steps", "400", "--eval-every", "0", "--quiet"]
+    assert run("train", "--out", "ppo", *words, "--paths", "2") == 0
+    described = json.loads((tmp_path / "ppo" / "run.json").read_text())
+    assert described["method_name"] == "mp-trpo"
+    assert described["method"]["optimiser"]["kind"] == "trpo"
+    assert described["changes"] == [
+        ["paths", "2"],
+        ["critic.network.hidden", "4"],
+        ["network.hidden", "4"],
+        ["batch-size", "200"],
+    ]
+
+
 BAD = [
     (["train", "mp-trp", "mppo/Maze-v0"], 'did you mean "mp-trpo"?'),
     (["train", "mp-trpo", "Maz-v0"], 'did you mean "Maze-v0"?'),
@@ -159,6 +175,25 @@ BAD = [
     (["train", "mp-trpo", "mppo/Maze-v0", "--out", "/dev/null"], "/dev/null"),
     (["train", "mp-trpo"], "ENV"),
     (["train"], "which method?"),
+    (["train", "--network.hidden", "8", "ppo", "CartPole-v1"], "put METHOD and ENV first: mppo"),
+    (["train", "--wrappers", "a:b", "ppo", "X"], 'to the next option, "ppo" too; put METHOD and'),
+    (["train", "--network.hidden", "8", "ppo", "--seed", "1", "X"], '"ppo" too; put METHOD and'),
+    (["train", "--out", "ppo"], "which method?"),
+    (["train", "--out", "ppo", "mppo/Maze-v0"], 'unknown method "mppo/Maze-v0"'),
+    (["train", "ppo", "X", "Y"], '"Y" is one word too many'),
+    (["train", "ppo", "X", "--env.gap", "--steps", "9"], "written --env.gap=VALUE"),
+    (["train", "ppo", "X", "--env.wrappers", "a:b"], "wrapped with --wrappers module:callable"),
+    (["train", "ppo", "X", "--picking"], "--picking needs a kind: weighted, "),
+    (["train", "ppo", "X", "--picking", ":"], 'cannot load ":": ValueError: Empty module name'),
+    (["train", "ppo", "X", "--network", "zzz"], 'unknown kind "zzz". Known: mlp (or module:Class'),
+    (["train", "ppo", "X", "--gamma", "nan"], '"nan" is not a number'),
+    (["train", "ppo", "CartPole-v1", "--wrappers", ":x"], 'wrapper ":x" has no module'),
+    (["train", "ppo", "..:x"], 'cannot import ".." of "..:x"'),
+    (["train", "ppo", "X", "--target-kl", "0.1"], "this optimiser has none: it never stops early"),
+    (["train", "trpo", "X", "--target_kl=0.1"], '"--target-kl"; here it is --optimiser.max-kl'),
+    (["train", "--target-kl", "0.1", "trpo", "X"], "here it is --optimiser.max-kl"),
+    (["train", "trpo", "X", "--learning-rate", "1"], "none: --optimiser.max-kl sets the length"),
+    (["train", "ppo", "X", "--learning-rate", "1"], "here it is --optimiser.learning-rate, and --"),
     (["trian"], 'did you mean "train"?'),
     (["resume", "no/such/run"], "holds no run"),
     (["demo", "--seeds", "0"], "--seeds 0"),

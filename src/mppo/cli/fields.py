@@ -9,17 +9,17 @@ import inspect
 import textwrap
 import types
 import typing
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterable
 from functools import lru_cache
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from typing import Any, Literal, NamedTuple, cast
 
+from mppo import elsewhere
 from mppo.cli.parser import number, one_of, whole_number
 from mppo.config import component_class, kind_of
 from mppo.errors import BadRequest
 from mppo.methods import COMPONENTS, Method
-
-__all__ = ["Option", "add_fields", "add_option", "rebuild", "swap_components", "whole_number"]
 
 
 class Option(NamedTuple):
@@ -50,18 +50,9 @@ def described(cls: type) -> dict[str, str]:
     return found
 
 
-def flag_of(name: str) -> str:
-    """The flag of a field.
-
-    >>> flag_of("critic.learning_rate")
-    '--critic.learning-rate'
-    """
-    return f"--{name.replace('_', '-')}"
-
-
 def add_option(group: Any, option: Option) -> None:
     """Add one flag to a parser or a group of it; a switch that is off needs no value."""
-    flag, text = flag_of(option.name), option.text.replace("%", "%%")
+    flag, text = elsewhere.flag(option.name), option.text.replace("%", "%%")
     if option.kind is bool and option.default is False and "." not in option.name:
         group.add_argument(flag, dest=option.name, action="store_true", help=text)
         return
@@ -114,7 +105,7 @@ def _reader(kind: Any) -> tuple[Callable[[str], Any], str]:
 
 def add_fields(parser: argparse.ArgumentParser, value: Any, prefix: str = "") -> None:
     """A flag for every field of a component, components inside it as groups of their own."""
-    hints, texts = typing.get_type_hints(type(value)), described(type(value))
+    hints, texts = _hints(type(value)), described(type(value))
     about = (type(value).__doc__ or "").strip().split("\n")[0]
     title = f"{prefix.rstrip('.')} ({kind_of(value)})" if prefix else "method"
     group = parser.add_argument_group(title, textwrap.fill(about, 76))
@@ -125,10 +116,19 @@ def add_fields(parser: argparse.ArgumentParser, value: Any, prefix: str = "") ->
             inside.append((field.name, now))
             continue
         text = " ".join(texts.get(field.name, "").split())
-        add_option(group, Option(prefix + field.name, hints[field.name], now, text))
+        kind = hints.get(field.name, type(now) if type(now) in (bool, int, float, str) else Any)
+        add_option(group, Option(prefix + field.name, kind, now, text))
     for name, component in inside:
         if dataclasses.fields(component):
             add_fields(parser, component, f"{prefix}{name}.")
+
+
+@lru_cache
+def _hints(cls: type) -> dict[str, Any]:
+    try:
+        return typing.get_type_hints(cls)
+    except NameError:
+        return {}  # of somebody else, with names that only its type checker knows
 
 
 def rebuild(value: Any, given: dict[str, Any], prefix: str = "") -> Any:
@@ -147,60 +147,77 @@ def rebuild(value: Any, given: dict[str, Any], prefix: str = "") -> Any:
         raise BadRequest(str(error)) from error
 
 
-def swap_components(method: Method, words: list[str]) -> tuple[Method, list[str]]:
-    """Take `--picking KIND` and its like out of the words: each puts another component in place."""
-    rest: list[str] = []
-    queue = list(words)
-    while queue:
-        word = queue.pop(0)
-        flag, _, kind = word.partition("=")
-        axis = flag.removeprefix("--")
-        if not flag.startswith("--") or axis not in COMPONENTS:
-            rest.append(word)
-            continue
-        if not kind:
-            if not queue:
-                known = ", ".join(COMPONENTS[axis])
-                raise BadRequest(f"{flag} needs a kind: {known}, or module:Class of your own")
-            kind = queue.pop(0)
-        now = getattr(method, axis)
-        if kind_of(now) != kind:
-            method = dataclasses.replace(method, **{axis: _component(axis, kind)})
-    return method, rest
+def swapped(method: Method, swaps: Iterable[tuple[str, str]]) -> Method:
+    """The method with other components; one that is of its kind already stays as it is."""
+    for axis, kind in swaps:
+        if kind_of(getattr(method, axis)) != kind:
+            try:
+                method = dataclasses.replace(method, **{axis: component(axis, kind)})
+            except ValueError as error:
+                raise BadRequest(str(error)) from error
+    return method
 
 
-def _component(axis: str, kind: str) -> Any:
+def add_swaps(parser: argparse.ArgumentParser) -> None:
+    """`--picking KIND` and its like."""
+    for axis in COMPONENTS:
+        parser.add_argument(f"--{axis}", metavar="KIND", help=argparse.SUPPRESS)
+
+
+def component(axis: str, kind: str) -> Any:
     """A component of that kind with its defaults."""
     cls = component_class(kind, allow_imports=True, among=COMPONENTS[axis])
-    if not dataclasses.is_dataclass(cls) or cls.__hash__ is None:
+    if not (isinstance(cls, type) and dataclasses.is_dataclass(cls)) or cls.__hash__ is None:
         raise BadRequest(f'"{kind}" is not a frozen dataclass; write @dataclass(frozen=True)')
     try:
-        return cls()
+        made = cls()
+        hash(made)
     except TypeError as error:
-        raise BadRequest(f'"{kind}" needs a default for every field: {error}') from error
+        raise BadRequest(
+            f'"{kind}" needs a default for every field, and only values that can be hashed: {error}'
+        ) from error
+    except ValueError as error:
+        raise BadRequest(f'"{kind}": {error}') from error
+    return made
 
 
-def take_env_arguments(words: list[str]) -> tuple[dict[str, Any], list[str]]:
-    """Take `--env.NAME VALUE` out of the words: arguments of the environment's constructor."""
-    found: dict[str, Any] = {}
-    rest: list[str] = []
-    queue = list(words)
-    while queue:
-        word = queue.pop(0)
-        if not word.startswith("--env."):
-            rest.append(word)
-            continue
-        name, equals, value = word.removeprefix("--env.").partition("=")
-        if not equals:
-            if not queue:
-                raise BadRequest(f"{word} needs a value")
-            value = queue.pop(0)
-        found[name.replace("-", "_")] = _literal(value)
-    return found, rest
+def env_flags(words: Iterable[str]) -> tuple[str, ...]:
+    """The flags among the words that are arguments of the environment's constructor.
+
+    >>> env_flags(["--env.gap", "3", "--paths", "2", "--env.layout=one-wall"])
+    ('--env.gap', '--env.layout')
+    """
+    options = takewhile(lambda word: word != "--", words)
+    flags = [word.partition("=")[0] for word in options if word.startswith("--env.")]
+    for flag in flags:
+        if not _env_name(flag).isidentifier():
+            raise BadRequest(f'"{flag}" names no argument; write --env.NAME VALUE')
+        if _env_name(flag) == "wrappers":
+            raise BadRequest("the environment is wrapped with --wrappers module:callable")
+    return tuple(dict.fromkeys(flags))
+
+
+def add_env_flags(parser: argparse.ArgumentParser, flags: Iterable[str]) -> None:
+    """`--env.NAME VALUE`, for those names that there are."""
+    for flag in flags:
+        parser.add_argument(
+            flag, dest=f"env.{_env_name(flag)}", type=_literal, help=argparse.SUPPRESS
+        )
+
+
+def env_arguments(given: dict[str, Any]) -> dict[str, Any]:
+    """What the flags gave, by the names of the arguments."""
+    return {name.removeprefix("env."): value for name, value in given.items() if name[:4] == "env."}
+
+
+def _env_name(flag: str) -> str:
+    return flag.removeprefix("--env.").replace("-", "_")
 
 
 def _literal(text: str) -> Any:
     try:
-        return ast.literal_eval(text)
-    except (ValueError, SyntaxError):
+        with warnings.catch_warnings():  # of strange escapes in it
+            warnings.simplefilter("ignore")
+            return ast.literal_eval(text)
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         return {"true": True, "false": False, "none": None}.get(text.lower(), text)

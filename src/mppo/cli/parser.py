@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import math
+import re
 import shutil
 import textwrap
 from collections.abc import Callable, Sequence
@@ -14,6 +16,9 @@ from mppo.errors import BadRequest, did_you_mean
 WIDEST = 80
 CODES = "0 done; 2 a request that cannot be met as it stands; 70 an error of mppo"
 RUN_CODES = "0 done; 2 bad request; 65 a fault of the environment; 74 no good checkpoint"
+
+
+_NEGATIVE = re.compile(r"-(?:\d[\d_]*(?:\.[\d_]*)?|\.\d[\d_]*)(?:[eE][-+]?\d+)?$")
 
 
 class _Formatter(argparse.RawDescriptionHelpFormatter):
@@ -30,7 +35,17 @@ class _Formatter(argparse.RawDescriptionHelpFormatter):
 class Parser(argparse.ArgumentParser):
     """An argument parser whose complaints are BadRequests: one line, exit code 2."""
 
-    def __init__(self, command: str, about: str, examples: Sequence[str], codes: str = CODES):
+    elsewhere: Callable[[str], str]
+    """What to answer to a name of another library's; nothing where there is none."""
+
+    def __init__(
+        self,
+        command: str,
+        about: str,
+        examples: Sequence[str],
+        codes: str = CODES,
+        add_help: bool = True,
+    ):
         shown = "\n".join(f"  {example}" for example in examples)
         super().__init__(
             f"mppo {command}",
@@ -38,17 +53,39 @@ class Parser(argparse.ArgumentParser):
             epilog=f"example:\n{shown}\n\nexit codes:\n{textwrap.indent(codes, '  ')}",
             formatter_class=_Formatter,
             allow_abbrev=False,
+            add_help=add_help,
         )
+        self.elsewhere = lambda name: ""
+        # -1e-3 is a number as well as -0.001: argparse of Python 3.14 knows it, earlier ones do not
+        self._negative_number_matcher = _NEGATIVE
 
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
         """The options, or a refusal that names the first word that is none."""
         found, unknown = self.parse_known_args(args, namespace)
+        unknown = [word for word in unknown if word != "--"]
+        options = [word for word in unknown if word.startswith("-")]
+        if options:
+            raise self.unknown(options[0])
         if unknown:
-            word = next((word for word in unknown if word.startswith("-")), unknown[0])
-            flag = word.partition("=")[0]
-            hint = did_you_mean(flag, self._option_string_actions)
-            raise BadRequest(f'unknown option "{flag}"{hint or f"; see {self.prog} --help"}')
+            raise BadRequest(f'"{unknown[0]}" is one word too many; see {self.prog} --help')
         return found
+
+    def flags(self) -> list[str]:
+        """All options that there are."""
+        return list(self._option_string_actions)
+
+    def values_of(self, flag: str) -> int | str | None:
+        """How many values an option takes, as argparse has it: None is one."""
+        return self._option_string_actions[flag].nargs
+
+    def unknown(self, word: str, elsewhere: Callable[[str], str] | None = None) -> BadRequest:
+        """The refusal of a word that looks like an option and is none."""
+        flag = word.partition("=")[0]
+        answer = (elsewhere or self.elsewhere)(flag.removeprefix("--").replace("-", "_"))
+        if answer:
+            return BadRequest(f'unknown option "{flag}"; {answer}')
+        hint = did_you_mean(flag, self.flags())
+        return BadRequest(f'unknown option "{flag}"{hint or f"; see {self.prog} --help"}')
 
     def error(self, message: str) -> NoReturn:
         """Called by argparse for what it finds wrong."""
@@ -56,7 +93,11 @@ class Parser(argparse.ArgumentParser):
         if message.startswith(missing):
             names = message.removeprefix(missing)
             raise BadRequest(f"{names} is missing; see {self.prog} --help")
-        raise BadRequest(message.removeprefix("argument "))
+        message = message.removeprefix("argument ")
+        flag, _, what = message.partition(": ")
+        if what == "expected one argument":
+            message = f"{flag} needs a value; one that starts with a dash is written {flag}=VALUE"
+        raise BadRequest(message)
 
 
 class NotReadable(argparse.ArgumentTypeError, ValueError):
@@ -87,9 +128,12 @@ def number(text: str) -> float:
     0.001
     """
     try:
-        return float(text)
+        value = float(text)
+        if not math.isfinite(value):
+            raise ValueError
     except ValueError:
         raise NotReadable(f'"{text}" is not a number; write for example 0.5 or 1e-3') from None
+    return value
 
 
 def one_of(words: Sequence[Any]) -> Callable[[str], Any]:

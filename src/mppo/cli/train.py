@@ -8,13 +8,14 @@ import re
 import sys
 import textwrap
 from collections.abc import Sequence
-from functools import partial
+from functools import cache, lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mppo.cli import fields
+from mppo.cli.naming import named
 from mppo.cli.parser import WIDEST, Parser
-from mppo.config import method_named
+from mppo.elsewhere import answer, flag
 from mppo.errors import BadRequest
 from mppo.interrupts import Interrupts
 from mppo.methods import COMPONENTS, METHODS, Method
@@ -31,6 +32,9 @@ brackets, are those of {name}: `mppo train ppo --help` shows others.
 METHOD  {methods}
 ENV     a Gymnasium id; `mppo envs` lists the tasks of the paper;
         module:id imports a module first
+
+An option of several values takes all words up to the next option: put METHOD
+and ENV before it, or after --.
 
 --env.NAME VALUE passes an argument to the environment's constructor. These swap
 a component; KIND may also be module:Class of your own, found from here:
@@ -58,40 +62,50 @@ def main(command: str, words: list[str], interrupts: Interrupts) -> int:
 
 def parsed(words: list[str]) -> tuple[Any, Method, dict[str, Any]]:
     """The options, the method with its fields changed, and the environment's arguments."""
-    words = [_with_dashes(word) for word in words]
-    method = _named_first(words)
-    name = next((word for word in words if word in METHODS), "mp-trpo")
-    env_kwargs, rest = fields.take_env_arguments(words)
-    method, rest = fields.swap_components(method, rest)
-    options = parser_for(method, name).parse_args(rest)
-    return options, fields.rebuild(method, vars(options)), env_kwargs
+    words = _with_dashes(words)
+    found = named(words, _own_fields())
+    method = fields.swapped(METHODS[found.method], found.swaps)
+    options = parser_for(method, found.method, found.env).parse_args(words)
+    if options.method != found.method:
+        raise BadRequest("it is not clear which word is METHOD; put METHOD and ENV first")
+    given = vars(options)
+    return options, fields.rebuild(method, given), fields.env_arguments(given)
 
 
-def parser_for(method: Method, name: str) -> Parser:
-    """A parser of all flags of a method."""
+@lru_cache
+def parser_for(method: Method, name: str, env: tuple[str, ...] = ()) -> Parser:
+    """A parser of all flags of a method, and of these of the environment."""
     parser = Parser("train", _help(name), EXAMPLES, CODES)
     parser.usage = "mppo train METHOD ENV [options]"
+    parser.elsewhere = partial(answer, method=method, spelt=flag)
     for metavar in ("METHOD", "ENV"):
         parser.add_argument(metavar.lower(), metavar=metavar, help=argparse.SUPPRESS)
     run = parser.add_argument_group("run")
     for option in _own_fields():
         fields.add_option(run, option)
+    fields.add_swaps(parser)
+    fields.add_env_flags(parser, env)
     fields.add_fields(parser, method)
     return parser
 
 
-def _with_dashes(word: str) -> str:
+def _with_dashes(words: list[str]) -> list[str]:
     """--batch_size is --batch-size; names of arguments to environments stay as they are."""
-    if not word.startswith("--") or word.startswith("--env."):
-        return word
-    flag, equals, value = word.partition("=")
-    return flag.replace("_", "-") + equals + value
+    end = words.index("--") if "--" in words else len(words)
+    found = []
+    for word in words[:end]:
+        start, equals, value = word.partition("=")
+        if word.startswith("--") and not word.startswith("--env."):
+            start = start.replace("_", "-")
+        found.append(start + equals + value)
+    return found + words[end:]
 
 
-def _own_fields() -> list[fields.Option]:
+@cache
+def _own_fields() -> tuple[fields.Option, ...]:
     """The options that are not fields of a method."""
-    field, flag = fields.Option, bool
-    return [
+    field = fields.Option
+    return (
         field("steps", int, 1_000_000, "Environment steps (whole batches: at least this)."),
         field("seed", int, 0, "Seed of everything random."),
         field("out", str | None, None, "Run directory; by default a new one under runs/.", "DIR"),
@@ -116,11 +130,11 @@ def _own_fields() -> list[fields.Option]:
             (),
             "module:callable, from environment to environment, in this order.",
         ),
-        field("tensorboard", flag, False, "Also write event files, to OUT/tensorboard."),
+        field("tensorboard", bool, False, "Also write event files, to OUT/tensorboard."),
         field("wandb", str | None, None, "Also log to this project of Weights & Biases."),
         field("trackio", str | None, None, "Also log to this project of Trackio."),
-        field("quiet", flag, False, "Print nothing but errors."),
-    ]
+        field("quiet", bool, False, "Print nothing but errors."),
+    )
 
 
 def _help(name: str) -> str:
@@ -133,19 +147,6 @@ def _help(name: str) -> str:
     ]
     methods = fill(", ".join(METHODS), subsequent_indent=" " * 8, width=WIDEST - 8)
     return ABOUT.format(name=name, methods=methods, swaps="\n".join(swaps))
-
-
-def _named_first(words: list[str]) -> Method:
-    """The method that the words name: its fields decide which options there are."""
-    named = next((word for word in words if word in METHODS), None)
-    if named is not None:
-        return METHODS[named]
-    first = next((word for word in words if not word.startswith("-")), None)
-    if first is None:
-        if any(word in ("-h", "--help") for word in words):
-            return METHODS["mp-trpo"]
-        raise BadRequest(f"which method? Give one of {', '.join(METHODS)}")
-    return method_named(first)
 
 
 def _train(options: Any, method: Method, env_kwargs: dict[str, Any], interrupts: Interrupts) -> int:

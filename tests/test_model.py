@@ -11,7 +11,7 @@ from gymnasium.wrappers import TimeLimit
 
 import mppo
 from mppo import saved
-from mppo.callbacks import StopOnReturn
+from mppo.callbacks import BestModel, StopOnReturn
 from mppo.config import overridden
 from mppo.errors import BadRequest, CheckpointError
 from mppo.picking import Best
@@ -280,6 +280,15 @@ def test_fields_of_the_method_in_every_spelling():
         ({"env": "Hoper-v5"}, 'did you mean "Hopper-v5"'),
         ({"method": "mp-trop"}, 'did you mean "mp-trpo"'),
         ({"network": 3}, "it must be Mlp"),
+        ({"method": "ppo", "target_kl": 0.1}, "this optimiser has none: it never stops early"),
+        ({"method": "ppo", "max_grad_norm": 1}, "here it is optimiser__max_gradient_norm"),
+        ({"n_envs": 4}, "here it is envs (batch_size counts"),
+        ({"vf_coef": 0.5}, "there is none: the value network shares nothing"),
+        (
+            {"method": "ppo", "optimiser__learning_rate": lambda left: left},
+            "schedules are not supp",
+        ),
+        ({"critic__learning_rate": "linear"}, "schedules are not supported"),
     ],
 )
 def test_bad_requests_say_what_to_change(arguments, message):
@@ -340,3 +349,115 @@ def test_a_policy_that_pays(tmp_path):
     agent = model(ByAction, SMALL["trpo"]).learn(6 * BATCH)
     assert agent.predict(np.zeros(1, np.float32), deterministic=True)[0] == 1
     assert agent.action_space == gymnasium.spaces.Discrete(2)
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("learning_rate", "; this optimiser has none: optimiser__max_kl sets the length of its"),
+        ("n_envs", "; here it is envs"),
+        ("gamma", ". Settings are given to the constructor and stay"),
+        ("method", ". Settings are given to the constructor"),
+        ("method_name", ". Settings are given to the constructor"),
+        ("run", ". Settings are given to the constructor"),
+        ("seed", ". Settings are given to the constructor"),
+        ("eval_every", ". Settings are given to the constructor"),
+        ("gama", '; did you mean "gamma"? Settings are given'),
+        ("zzzzzz", ". Settings are given"),
+    ],
+)
+def test_what_would_change_nothing_cannot_be_set(whole, name, says):
+    before = dict(vars(whole))
+    with pytest.raises(BadRequest) as caught:
+        setattr(whole, name, 3)
+    assert f'"{name}" of a model cannot be set{says}' in str(caught.value)
+    assert str(caught.value).endswith("other.set_parameters(model.get_parameters())")
+    assert vars(whole) == before
+    with pytest.raises(AttributeError):
+        whole.run.method = SMALL["trpo"]
+    with pytest.raises(AttributeError):
+        whole.method.gamma = 0.5
+
+
+def test_what_changes_no_number_can_be_set(tmp_path):
+    class Mine(mppo.MPPO):
+        pass
+
+    mine = Mine(ledge, SMALL["mp-trpo"], eval_every=0)
+    mine.verbose, mine.out, mine.note = 1, tmp_path / "run", "a subclass may have its own"
+    assert (mine.verbose, mine.out, mine.note[:10]) == (1, tmp_path / "run", "a subclass")
+    with pytest.raises(BadRequest, match="cannot be set"):
+        mine.gamma = 0.5
+
+
+def test_the_way_out_of_settings_that_stay(whole):
+    """Another model with other settings takes over what was learnt, steps and all."""
+    other = model(method=small("mp-trpo", gamma=0.5))
+    other.set_parameters(whole.get_parameters())
+    assert (other.method.gamma, other.num_timesteps) == (0.5, whole.num_timesteps)
+    np.testing.assert_array_equal(
+        other.predict(GRID, deterministic=True)[0], whole.predict(GRID, deterministic=True)[0]
+    )
+
+
+@pytest.mark.parametrize("name", ["m.zip", "m.ZIP", "m.pkl", "m.onnx"])
+def test_the_suffix_of_another_file_is_refused(whole, tmp_path, name):
+    with pytest.raises(BadRequest) as caught:
+        whole.save(tmp_path / name)
+    assert f'cannot save a model as "{tmp_path / name}": it is a .safetensors file' in str(
+        caught.value
+    )
+    assert f'write "{tmp_path / "m.safetensors"}" or leave the suffix out' in str(caught.value)
+    assert not list(tmp_path.iterdir())
+    with pytest.raises(BadRequest, match="cannot save a model"):
+        BestModel(tmp_path / name)
+
+
+@pytest.mark.parametrize("name", ["m", "m-0.5", "m.safetensors", "m.SafeTensors", "run.v2"])
+def test_what_was_saved_is_found_under_both_paths(whole, tmp_path, name):
+    (tmp_path / name).with_suffix("").mkdir()  # as where the name is that of a folder, too
+    file = whole.save(tmp_path / name)
+    assert file.suffix.lower() == ".safetensors"
+    for path in (file, tmp_path / name):
+        assert saved.read(path).data["iteration"] == 4
+
+
+CONTINUED = overridden(MAZE, {"episodes": "continue"})
+
+
+@pytest.mark.parametrize("looked_at", [False, True])
+@pytest.mark.parametrize("method", [CONTINUED, MAZE], ids=["continue", "fresh"])
+def test_a_model_saved_after_it_moved_is_loaded_and_goes_on_alike(method, looked_at, tmp_path):
+    agent = model("mppo/Maze-v0", method).learn(2 * method.batch_size)
+    agent.set_env("mppo/Maze-v0")
+    if looked_at:
+        agent.get_env()
+    file = agent.save(tmp_path / "moved")
+    loaded = mppo.MPPO.load(file)
+    assert loaded.save(tmp_path / "again").read_bytes() == file.read_bytes()
+    agent.learn(method.batch_size)
+    loaded.learn(method.batch_size)
+    assert loaded.run.digest() == agent.run.digest()
+    assert (loaded.run.visits == agent.run.visits).all()
+    assert loaded.run.visits.sum() == method.batch_size  # counted since it is there
+    assert mppo.MPPO.load(loaded.save(tmp_path / "later")).num_timesteps == 3 * method.batch_size
+
+
+def test_a_model_is_loaded_into_another_environment(tmp_path):
+    """Episodes and visits of the one it came from do not go on there."""
+    agent = model("mppo/Maze-v0", CONTINUED).learn(CONTINUED.batch_size)
+    file = agent.save(tmp_path / "maze")
+    wrapped = mppo.MPPO.load(file, lambda: gymnasium.make("mppo/Maze-v0"))
+    assert (wrapped.run.task.native, wrapped.run.visits) == (False, None)
+    back = mppo.MPPO.load(wrapped.save(tmp_path / "wrapped"), "mppo/Maze-v0")
+    assert (back.run.task.native, back.run.visits) == (True, None)
+    assert mppo.MPPO.load(file, "mppo/Maze-v0").run.visits.sum() == CONTINUED.batch_size
+    assert back.run.digest() == agent.run.digest()
+
+
+def test_parameters_set_into_a_new_model_can_be_saved(tmp_path):
+    agent = model("mppo/Maze-v0", CONTINUED).learn(CONTINUED.batch_size)
+    other = model("mppo/Maze-v0", CONTINUED, seed=4)
+    other.set_parameters(agent.get_parameters())
+    loaded = mppo.MPPO.load(other.save(tmp_path / "other"))
+    assert loaded.run.digest() == agent.run.digest()

@@ -126,7 +126,7 @@ class BestModel(Callback):
     best: float
 
     def __init__(self, path: str | os.PathLike[str] | None = None, deterministic: bool = False):
-        self.path = path
+        self.path = None if path is None else saved.file_to_save(path)
         self._name = "mean_return_deterministic" if deterministic else "mean_return"
         self.best = float("-inf")
 

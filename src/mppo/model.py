@@ -3,20 +3,23 @@
 # pyright: strict
 from __future__ import annotations
 
+import dataclasses
+import inspect
 import os
 import signal
 from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from mppo import checkpoint, config, saved
+from mppo import checkpoint, config, elsewhere, saved
 from mppo.actor import Actor
 from mppo.agent import Agent
 from mppo.callbacks import Callbacks, PrintRows, ProgressBar, as_callback
 from mppo.described import described
-from mppo.errors import BadRequest
+from mppo.errors import BadRequest, CheckpointError
 from mppo.evaluate import Evaluator
 from mppo.evaluation import Evaluation
 from mppo.interrupts import Interrupts
@@ -31,24 +34,8 @@ from mppo.training import Callback, Training, describe
 
 Path_ = str | os.PathLike[str]
 EVALUATED_AT_ONCE = 10  # environments side by side
-ELSEWHERE = {  # names of Stable-Baselines3's, and what does the same here
-    "policy": "network={...}",
-    "policy_kwargs": "network={...} and critic={'network': ...}",
-    "learning_rate": "optimiser__learning_rate (PPO) and critic__learning_rate",
-    "n_steps": "batch_size (steps of all environments together)",
-    "n_epochs": "optimiser__epochs",
-    "clip_range": "optimiser__clip",
-    "ent_coef": "optimiser__entropy_coefficient",
-    "target_kl": "optimiser__max_kl",
-    "cg_max_steps": "optimiser__cg_iterations",
-    "cg_damping": "optimiser__damping",
-    "line_search_shrinking_factor": "optimiser__shrink",
-    "line_search_max_iter": "optimiser__backtracks",
-    "n_critic_updates": "critic__epochs",
-    "n_policies": "paths",
-    "pick_alpha": "picking__alpha",
-    "device": "nothing: networks this small are fastest on the CPU",
-}
+SETTABLE = ("out", "verbose")
+"""What may be set on a model: it changes no number."""
 
 
 class MPPO:
@@ -81,7 +68,11 @@ class MPPO:
         verbose: int = 0,
         **overrides: Any,
     ):
-        _say_what_is_elsewhere(env, overrides)
+        if isinstance(env, str) and env.endswith("Policy"):
+            raise BadRequest(
+                f'"{env}" is no environment; give the environment first: MPPO("Hopper-v5", '
+                'method="mp-trpo"); the network is network={"hidden": (64, 64)}'
+            )
         chosen = config.method_named(method) if isinstance(method, str) else method
         chosen = config.overridden(chosen, overrides)
         beside = eval_deterministic_episodes
@@ -108,6 +99,14 @@ class MPPO:
         self._position = 0  # steps that were asked for so far, in whole batches
         self._rows: tuple[list[Row], list[Row], list[Row]] = ([], [], [])
         self._agent: Agent | None = None
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """An assignment that would change nothing is refused, with the way out."""
+        first = name in ("run", "method_name") and name not in self.__dict__
+        free = first or name in SETTABLE or name.startswith("_")
+        if not free and (type(self) is MPPO or name in _reserved()):
+            raise elsewhere.not_settable(name, self.method, _reserved())
+        object.__setattr__(self, name, value)
 
     @property
     def method(self) -> Method:
@@ -240,7 +239,10 @@ class MPPO:
         return float(returns.mean()), float(returns.std())
 
     def save(self, path: Path_) -> Path:
-        """Write all of it to one safetensors file (suffix added if missing); returns where."""
+        """Write all of it to one safetensors file (suffix added if missing); returns where.
+
+        `load` takes that path, or the one given here.
+        """
         arrays, data = self.run.snapshot()
         return saved.save(path, describe(self.run, self.method_name), arrays, data)
 
@@ -270,7 +272,14 @@ class MPPO:
         steps = old.method.batch_size * max(1, done if isinstance(done, int) else 1)
         run = Run(old.method, on, steps, old.seed, old.evaluation, workers)
         run.clip = old.clip_actions  # as trained, also where `env` is another
-        run.restore(found.checkpoint)
+        there = (about["env"], about["env_kwargs"], tuple(about.get("wrappers", ())))
+        moved = (on.name, on.kwargs, on.wrappers) != there
+        try:
+            run.restore(found.checkpoint, moved)
+        except CheckpointError:
+            if env is None or moved:
+                raise
+            run.restore(found.checkpoint, moved=True)  # its like by name, but of another make
         model = cls.__new__(cls)
         model._set_up(run, old.method_name, out, 0, verbose)
         model._rows = found.metrics, found.evaluations, []
@@ -282,7 +291,7 @@ class MPPO:
         return self.run.collector.envs
 
     def set_env(self, env: AnyEnv, wrappers: Sequence[Callable[[Any], Any]] = ()) -> None:
-        """Go on in another environment of the same spaces."""
+        """Go on in another environment of the same spaces, with new episodes."""
         self.run.move_to(task(env, wrappers=wrappers))
 
     def get_parameters(self) -> dict[str, np.ndarray]:
@@ -307,16 +316,13 @@ class MPPO:
         return f"MPPO({where}) after {self.num_timesteps:,} steps"
 
 
-def _say_what_is_elsewhere(env: object, overrides: dict[str, Any]) -> None:
-    """Names that a user of Stable-Baselines3 may try get the way out by name."""
-    if isinstance(env, str) and env.endswith("Policy"):
-        raise BadRequest(
-            f'"{env}" is no environment; give the environment first: MPPO("Hopper-v5", '
-            'method="mp-trpo"); the network is network={"hidden": (64, 64)}'
-        )
-    for name in overrides:
-        if name in ELSEWHERE:
-            raise BadRequest(f'MPPO takes no "{name}"; here it is {ELSEWHERE[name]}')
+@cache
+def _reserved() -> frozenset[str]:
+    """All names that mean something on a model or as one of its settings."""
+    given = inspect.signature(MPPO.__init__).parameters
+    fields = (field.name for field in dataclasses.fields(Method))
+    public = (name for name in dir(MPPO) if not name.startswith("_"))
+    return frozenset({*given, *fields, *public, *elsewhere.NAMES, "run", "method_name"})
 
 
 def _log_folder(wanted: Path_, out: Path_ | None, name: str) -> Path:

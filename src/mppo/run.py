@@ -35,7 +35,6 @@ class Run:
     """A method on a task: `iterate` and `evaluate` give rows, `snapshot` and `restore` its all."""
 
     evaluation: Evaluation
-    method: Method
     seed: int
     clip: bool
     architecture: Architecture
@@ -59,7 +58,7 @@ class Run:
     ):
         _check(method, steps, seed, evaluation, workers)
         _refuse_sharing(on, method, evaluation)
-        self.method, self.task, self.seed, self.evaluation = method, on, seed, evaluation
+        self._method, self.task, self.seed, self.evaluation = method, on, seed, evaluation
         self.steps, self.iterations = steps, math.ceil(steps / method.batch_size)
         self.envs = on.envs_for(method.batch_size, method.envs)
         raw = method.actions == "raw" or (method.actions == "auto" and on.of_the_paper)
@@ -84,8 +83,14 @@ class Run:
         self._collector: Collector | None = None
         self._evaluator: Evaluator | None = None
         self._previous: int | None = None  # the pick before
+        self._here = False  # whether anything was collected in these environments
         self._check: theorem.Check | None = None
         self._learnt = False  # in this process: the first time, the update is compiled
+
+    @property
+    def method(self) -> Method:
+        """The method; it cannot be set, because programs were compiled for it."""
+        return self._method
 
     @property
     def resumes_bitwise(self) -> bool:
@@ -156,7 +161,7 @@ class Run:
         started = time.perf_counter()
         self.doing = f"collecting with path {path}"
         actor = Actor(self.architecture, policy)
-        self.trajectories = self.collector(actor, path, iteration)
+        self.trajectories, self._here = self.collector(actor, path, iteration), True
         if hasattr(self.collector.envs, "cells"):
             self._count_visits(self.trajectories, path)
         self.simulation = time.perf_counter() - started
@@ -229,8 +234,8 @@ class Run:
         _refuse_sharing(on, self.method, self.evaluation)
         envs = on.envs_for(self.method.batch_size, self.method.envs)
         self.close()
-        self._collector = self._evaluator = None
-        self.task, self.envs = on, envs
+        self._collector = self._evaluator = self.visits = None
+        self.task, self.envs, self._here = on, envs, False
 
     def snapshot(self) -> tuple[dict[str, np.ndarray], Row]:
         """All that decides the future: arrays by name, and plain data."""
@@ -238,12 +243,17 @@ class Run:
         if self.visits is not None:
             arrays["visits"] = self.visits
         data: Row = {"iteration": self.iteration, "previous": self._previous}
-        if self.method.episodes == "continue" and self.task.native and self._collector:
-            arrays |= {f"episodes.{k}": v for k, v in self._collector.get_state().items()}
+        if self.iteration and not self._here:
+            data["moved"] = True  # to environments in which it has not been yet
+        elif self.iteration and self.method.episodes == "continue" and self.task.native:
+            arrays |= {f"episodes.{k}": v for k, v in self.collector.get_state().items()}
         return arrays, data
 
-    def restore(self, found: Checkpoint) -> None:
-        """Go back to a snapshot; one that is not of this run is refused."""
+    def restore(self, found: Checkpoint, moved: bool = False) -> None:
+        """Go back to a snapshot; one that is not of this run is refused.
+
+        With `moved` the environments are others: it goes on with new episodes.
+        """
         state = checkpoint.restored(self.state, found.arrays, "state")
         iteration, previous = int(state.iteration), found.data.get("previous")
         if iteration != found.data.get("iteration") or not 0 <= iteration <= self.iterations:
@@ -254,9 +264,12 @@ class Run:
             raise CheckpointError(f'"{found.path}": the path picked before is {previous!r}')
         names = set(checkpoint.named_arrays(self.state, "state"))
         rest = {name: array for name, array in found.arrays.items() if name not in names}
-        visits = self._checked_visits(rest.pop("visits", None), iteration, found)
+        if moved:
+            rest = {n: rest[n] for n in rest if n != "visits" and not n.startswith("episodes.")}
+        here = iteration > 0 and not moved and found.data.get("moved") is not True
+        visits = self._checked_visits(rest.pop("visits", None), here, found)
         carried = {name.removeprefix("episodes."): array for name, array in rest.items()}
-        continues = self.method.episodes == "continue" and self.task.native and iteration > 0
+        continues = self.method.episodes == "continue" and self.task.native and here
         if len(carried) != len(rest) or bool(carried) != continues:
             raise CheckpointError(f'"{found.path}" holds arrays of another run: {sorted(rest)}')
         if carried:
@@ -265,14 +278,15 @@ class Run:
             except (KeyError, TypeError, ValueError) as error:
                 raise CheckpointError(f'"{found.path}": {error}') from error
         self.state, self.iteration, self._previous, self.visits = state, iteration, previous, visits
+        self._here = here
 
     def _checked_visits(
-        self, visits: np.ndarray | None, iteration: int, found: Checkpoint
+        self, visits: np.ndarray | None, here: bool, found: Checkpoint
     ) -> np.ndarray | None:
         """The counts of cells, there exactly if there are cells and something was counted."""
         cells = hasattr(self.collector.envs, "cells")
         wanted = None
-        if cells and iteration:
+        if cells and here:
             envs: Any = self.collector.envs
             wanted = (self.method.paths, *envs.layout.walls.shape), np.dtype(np.int64)
         if (None if visits is None else (visits.shape, visits.dtype)) != wanted:

@@ -22,6 +22,11 @@ from mppo.store import RunDirectory, plain, rows
 
 FORMAT = 1
 SUFFIX = ".safetensors"
+OTHERS = {
+    *(".zip", ".pkl", ".pickle", ".pt", ".pth", ".ckpt", ".h5", ".hdf5", ".npz", ".npy", ".onnx"),
+    *(".msgpack", ".bin", ".tar", ".gz", ".json", ".jsonl", ".csv", ".yaml", ".toml", ".txt"),
+}
+"""Suffixes of files that a saved model is not."""
 LARGEST = 1 << 33  # bytes
 Row = dict[str, Any]
 
@@ -48,12 +53,28 @@ def file_for(path: str | os.PathLike[str]) -> Path:
     'hopper.safetensors'
     """
     path = Path(path)
-    return path if path.suffix == SUFFIX else path.with_name(path.name + SUFFIX)
+    return path if path.suffix.lower() == SUFFIX else path.with_name(path.name + SUFFIX)
+
+
+def file_to_save(path: str | os.PathLike[str]) -> Path:
+    """As `file_for`, but the suffix of another kind of file is refused: it would be untrue.
+
+    >>> file_to_save("models/hopper-0.5").name  # no suffix of a file
+    'hopper-0.5.safetensors'
+    """
+    suffix = Path(path).suffix
+    if suffix.lower() in OTHERS:
+        raise BadRequest(
+            f'cannot save a model as "{path}": it is a {SUFFIX} file, not {suffix}; write '
+            f'"{Path(path).with_suffix(SUFFIX)}" or leave the suffix out'
+            + ("; for ONNX: mppo export DIR --out policy.onnx" if suffix.lower() == ".onnx" else "")
+        )
+    return file_for(path)
 
 
 def save(path: str | os.PathLike[str], described: Row, arrays: dict[str, np.ndarray], data: Row):
     """Write a model whole: readers see the old file or the new one. Returns where it is."""
-    file = file_for(path)
+    file = file_to_save(path)
     about = {
         "format": FORMAT,
         "arrays": checkpoint.digest(arrays),
@@ -73,7 +94,7 @@ def save(path: str | os.PathLike[str], described: Row, arrays: dict[str, np.ndar
 def read(path: str | os.PathLike[str]) -> Saved:
     """Read a saved model, or the newest good checkpoint of a run directory."""
     where = Path(path)
-    if where.is_dir():
+    if where.is_dir() and ((where / "run.json").exists() or not file_for(where).is_file()):
         return _from_directory(where)
     for file in (where, file_for(where)):
         if file.is_file():

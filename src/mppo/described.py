@@ -8,6 +8,7 @@ from mppo.config import from_json
 from mppo.errors import BadRequest
 from mppo.evaluation import Evaluation
 from mppo.methods import Method
+from mppo.seeding import LARGEST
 
 _IMPORTERS = ("GymV21Environment", "GymV26Environment")
 """Environments of Gymnasium that import whatever their arguments name."""
@@ -71,7 +72,7 @@ def described(
         raise BadRequest("the description of the run is nested too deeply") from None
     if not isinstance(method, Method) or not isinstance(evaluation, Evaluation):
         raise BadRequest('the description of the run has no valid "method" or "evaluation"')
-    if not (0 < found["steps"] < 1 << 63 and 0 <= found["seed"] < 1 << 63):
+    if not (0 < found["steps"] < 1 << 63 and 0 <= found["seed"] <= LARGEST):
         raise BadRequest(f"the run has steps {found['steps']} and seed {found['seed']}")
     return Described(
         found["method_name"],

@@ -1,6 +1,7 @@
 """The command line, called as a user calls it (in this process, to save start-up time)."""
 
 import json
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +12,11 @@ import pytest
 from gymnasium import spaces
 
 from mppo.cli import COMMANDS, main
+from mppo.cli.parser import NotReadable, whole_number
+from mppo.cli.train import parsed
 from mppo.methods import METHODS
+from mppo.report.read import read
+from mppo.report.repeat import command
 from mppo.store import rows
 from tests.worlds import Anything
 
@@ -155,6 +160,51 @@ def test_the_value_of_an_option_is_not_the_method(tmp_path, monkeypatch):
         ["network.hidden", "4"],
         ["batch-size", "200"],
     ]
+WHOLE = {
+    "5000": 5000,
+    "1_000_000": 10**6,
+    "1e6": 10**6,
+    "2.5e3": 2500,
+    "3.0": 3,
+    " 7 ": 7,
+    "-2": -2,
+    "9007199254740993": 2**53 + 1,
+    "9223372036854775807": 2**63 - 1,
+    "9.007199254740993e15": 2**53 + 1,
+    "1e22": 10**22,
+    "1e23": 10**23,
+}
+
+
+@pytest.mark.parametrize("text", WHOLE)
+def test_whole_numbers_are_read_to_the_last_digit(text):
+    assert whole_number(text) == WHOLE[text]
+
+
+@pytest.mark.parametrize(
+    "text", ["", "x", "1.5", "1e-3", "0x10", "1__0", "_1", "inf", "nan", "1e400", "1e999999999999"]
+)
+def test_what_is_no_whole_number_is_said(text):
+    with pytest.raises(NotReadable, match="is not a whole number; write for example 5000"):
+        whole_number(text)
+
+
+def test_large_seeds_keep_every_digit(tmp_path, capsys):
+    """From the command line to run.json, to resume, evaluate and the report, and back."""
+    seeds, found = (2**53, 2**53 + 1, 2**63 - 1), {}
+    for seed in seeds:
+        out = tmp_path / str(seed)
+        assert train(out, "--seed", str(seed)) == 0
+        assert json.loads((out / "run.json").read_text())["seed"] == seed
+        (out / "final.json").unlink()
+        assert run("resume", str(out), "--quiet") == 0
+        assert run("evaluate", str(out), "--episodes", "1", "--json") == 0
+        assert json.loads(capsys.readouterr().out)["seed"] == seed
+        words = shlex.split(command(read(out, "run")))
+        assert words[words.index("--seed") + 1] == str(seed)
+        assert parsed(words[2:])[0].seed == seed
+        found[seed] = (out / "metrics.jsonl").read_bytes()
+    assert len(set(found.values())) == len(seeds)
 
 
 BAD = [
@@ -171,6 +221,7 @@ BAD = [
     (["train", "mp-trpo", "mppo/Maze-v0", "--picking", "bets"], 'did you mean "best"?'),
     (["train", "mp-trpo", "mppo/Maze-v0", "--env.layout", "round"], "two-walls"),
     (["train", "mp-trpo", "mppo/Maze-v0", "--seed", "-1"], "seed is -1"),
+    (["train", "mp-trpo", "mppo/Maze-v0", "--seed", str(2**63)], "from 0 to 9223372036854775807"),
     (["train", "mp-trpo", "mppo/Maze-v0", "--envs", "3"], "3 environments"),
     (["train", "mp-trpo", "mppo/Maze-v0", "--out", "/dev/null"], "/dev/null"),
     (["train", "mp-trpo"], "ENV"),

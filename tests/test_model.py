@@ -95,6 +95,14 @@ def test_saved_and_loaded_it_predicts_and_goes_on_alike(whole, tmp_path):
     assert whole.save(tmp_path / "again").read_bytes() == file.read_bytes()
 
 
+def test_large_seeds_keep_every_digit(tmp_path):
+    for seed in (2**53 + 1, 2**63 - 1, np.int64(2**63 - 1)):
+        file = model(seed=seed).save(tmp_path / "model")
+        loaded = mppo.MPPO.load(file, env=ledge)
+        assert loaded.seed == seed
+        assert type(loaded.seed) is int
+
+
 def test_a_run_directory_is_written_extended_and_taken_up(whole, tmp_path):
     out = tmp_path / "run"
     parts = model(out=out).learn(BATCH)

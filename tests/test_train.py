@@ -153,6 +153,10 @@ def test_another_run_s_directory_is_refused(run):
     [
         ({"steps": BATCH - 1}, f"below one batch of {BATCH}"),
         ({"seed": -1}, "seed is -1"),
+        ({"seed": 2**63}, "seed is 9223372036854775808; give a whole number from 0 to 9223372036"),
+        ({"seed": 3.0}, "seed is 3.0; give a whole number"),
+        ({"seed": True}, "seed is True; give a whole number"),
+        ({"seed": None}, "seed is None; give a whole number"),
         ({"workers": -2}, "workers is -2"),
         ({"eval_episodes": 0}, "at least one episode"),
         ({"method": "mp-trop"}, 'did you mean "mp-trpo"'),

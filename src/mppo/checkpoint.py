@@ -94,7 +94,11 @@ def digest(arrays: dict[str, np.ndarray]) -> str:
 
 
 def save(folder: Path, number: int, arrays: dict[str, np.ndarray], data: dict[str, Any]) -> None:
-    """Write checkpoint `number` so that a crash at any moment leaves the older ones loadable."""
+    """Write checkpoint `number` so that a crash at any moment leaves the older ones loadable.
+
+    Kept are this one and the newest before it. One of a higher number is none that this run went
+    on from, and nobody's reason to delete another: it is left alone.
+    """
     folder.mkdir(mode=0o755, exist_ok=True)
     content = safetensors.numpy.save(arrays)
     write_atomically(folder / f"{number:09d}.safetensors", content)
@@ -107,7 +111,8 @@ def save(folder: Path, number: int, arrays: dict[str, np.ndarray], data: dict[st
     }
     manifest["manifest_sha256"] = hash_of(manifest)
     write_atomically(folder / f"{number:09d}.json", json.dumps(manifest, indent=1).encode())
-    for old in numbers(folder)[KEPT:]:
+    before = [old for old in numbers(folder) if old < number]
+    for old in before[KEPT - 1 :]:
         for suffix in (".json", ".safetensors"):  # the manifest first: without it, it is no more
             (folder / f"{old:09d}{suffix}").unlink(missing_ok=True)
 

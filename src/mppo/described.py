@@ -9,6 +9,7 @@ from mppo.differences import changes
 from mppo.errors import BadRequest
 from mppo.evaluation import Evaluation
 from mppo.methods import METHODS, Method
+from mppo.seeding import LARGEST
 
 _IMPORTERS = ("GymV21Environment", "GymV26Environment")
 """Environments of Gymnasium that import whatever their arguments name."""
@@ -74,7 +75,7 @@ def described(
         raise BadRequest('the description of the run has no valid "method" or "evaluation"')
     if "changes" in found:  # versions before it wrote the name alone
         _check_name(found["method_name"], method, found["changes"])
-    if not (0 < found["steps"] < 1 << 63 and 0 <= found["seed"] < 1 << 63):
+    if not (0 < found["steps"] < 1 << 63 and 0 <= found["seed"] <= LARGEST):
         raise BadRequest(f"the run has steps {found['steps']} and seed {found['seed']}")
     return Described(
         found["method_name"],

@@ -43,6 +43,10 @@ class CheckpointError(ValueError):
     exit_code = 74
 
 
+class PassedOver(UserWarning):
+    """A run goes on, but from an older checkpoint than the newest: that one is not good."""
+
+
 class SlowPath(UserWarning):
     """Something works, but takes much longer than it would have to."""
 

@@ -58,6 +58,7 @@ class MPPO:
         env_kwargs: dict[str, Any] | None = None,
         wrappers: Sequence[Callable[[Any], Any]] = (),
         out: Path_ | None = None,
+        from_scratch: bool = False,
         eval_every: int = 10_000,
         eval_episodes: int = 10,
         eval_deterministic_episodes: int | None = None,
@@ -83,7 +84,7 @@ class MPPO:
         run = Run(chosen, on, chosen.batch_size, seed, evaluation, workers)
         name = method if isinstance(method, str) else config.name_of(chosen)
         self._set_up(run, name, out, checkpoint_every, verbose)
-        self._loggers = list(loggers)
+        self._loggers, self._from_scratch = list(loggers), from_scratch
         if tensorboard_log is not None:
             self._loggers.append(TensorBoard(_log_folder(tensorboard_log, out, name)))
 
@@ -95,7 +96,7 @@ class MPPO:
         self.verbose = verbose
         self._checkpoint_every = checkpoint_every
         self._loggers: list[Logger] = []
-        self._begun = False
+        self._begun = self._from_scratch = False
         self._position = 0  # steps that were asked for so far, in whole batches
         self._rows: tuple[list[Row], list[Row], list[Row]] = ([], [], [])
         self._agent: Agent | None = None
@@ -168,7 +169,8 @@ class MPPO:
         A second call goes on where the first one ended, with the same bits as one longer call.
         `reset_num_timesteps` is accepted and changes nothing: weights and counters always go on,
         because random streams hang on the counter. With `out`, the run is written there, and the
-        same calls in a new process take it up where it was left.
+        same calls in a new process take it up where it was left; `from_scratch` moves the run that
+        is there to another name instead.
         """
         if total_timesteps < 1:
             raise BadRequest(f"total_timesteps is {total_timesteps}; it must be at least 1")
@@ -196,7 +198,10 @@ class MPPO:
             return
         directory = RunDirectory(self.out)
         try:
-            training = begin_or_extend(self.run, directory, name, every, self._loggers, self._begun)
+            training = begin_or_extend(
+                self.run, directory, name, every, self._loggers, self._begun, self._from_scratch
+            )
+            self._from_scratch = False  # what is there now is this run
             self._carry_out(training, callback, interrupts)
         finally:
             directory.close()

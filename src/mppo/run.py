@@ -23,7 +23,7 @@ from mppo.networks import Mlp
 from mppo.policies import Architecture
 from mppo.programs import Programs, programs
 from mppo.rollout import Collector
-from mppo.seeding import Role, sequence
+from mppo.seeding import LARGEST, Role, sequence
 from mppo.tasks import Task
 from mppo.threads import available_cores
 from mppo.types import Trajectories
@@ -58,7 +58,7 @@ class Run:
     ):
         _check(method, steps, seed, evaluation, workers)
         _refuse_sharing(on, method, evaluation)
-        self._method, self.task, self.seed, self.evaluation = method, on, seed, evaluation
+        self._method, self.task, self.seed, self.evaluation = method, on, int(seed), evaluation
         self.steps, self.iterations = steps, math.ceil(steps / method.batch_size)
         self.envs = on.envs_for(method.batch_size, method.envs)
         raw = method.actions == "raw" or (method.actions == "auto" and on.of_the_paper)
@@ -318,8 +318,9 @@ def _check(method: Method, steps: int, seed: int, evaluation: Evaluation, worker
             f"steps is {steps}, which is below one batch of {method.batch_size}; give at least "
             f"--steps {method.batch_size}, or a smaller --batch-size"
         )
-    if seed is None or seed < 0:
-        raise BadRequest(f"seed is {seed}; give a whole number, 0 or more")
+    whole = isinstance(seed, int | np.integer) and not isinstance(seed, bool)
+    if not whole or not 0 <= seed <= LARGEST:
+        raise BadRequest(f"seed is {seed!r}; give a whole number from 0 to {LARGEST} (2^63 - 1)")
     if workers < 0:
         raise BadRequest(f"workers is {workers}; give a number of threads, or 0 for all cores")
     if evaluation.every < 0 or (evaluation.every and evaluation.episodes < 1):

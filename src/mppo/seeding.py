@@ -10,6 +10,9 @@ from enum import IntEnum
 
 import numpy as np
 
+LARGEST = 2**63 - 1
+"""The largest seed: what reads and writes seeds may keep them in 64 bits."""
+
 
 class Role(IntEnum):
     """What a stream is for; numbers are part of the file format and never change."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import hashlib
 import os
 import re
 import time
@@ -14,6 +15,7 @@ from mppo.errors import CheckpointError, RunLocked, StorageFault
 
 RESERVE = 100 << 20  # bytes that must stay free beside what a run is known to write
 PATIENCE = 1.0  # seconds that the holder of a lock has to put itself down
+_ASIDE = re.compile(r".+\.aside-\d+")
 
 
 def require_space(path: Path, needed: int) -> None:
@@ -66,6 +68,62 @@ def write_atomically(path: Path, content: bytes) -> None:
             raise
 
 
+def present(path: Path) -> bool:
+    """Whether something has this name; where that cannot be told, CheckpointError is raised."""
+    try:
+        os.lstat(path)  # a link to what is not there is no reason to write over it
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError as error:
+        raise CheckpointError(f'cannot read "{path}": {error.strerror}') from error
+    return True
+
+
+def renamed_aside(directory: Path) -> Path:
+    """Give a directory the next free of the names NAME.aside-1, -2, ...; nothing in it changes."""
+    aside = directory.with_name(f"{directory.name}.aside-{len(asides(directory)) + 1}")
+    with reported(directory):
+        os.rename(directory, aside)
+        sync_directory(directory.parent)
+    return aside
+
+
+def asides(directory: Path) -> list[Path]:
+    """What was moved aside from here, the oldest first."""
+    found: list[Path] = []
+    name = f"{directory.name}.aside-"
+    while os.path.lexists(aside := directory.with_name(f"{name}{len(found) + 1}")):
+        found.append(aside)
+    return found
+
+
+def is_aside(name: str) -> bool:
+    """Whether this is the name of a directory that was moved aside.
+
+    >>> is_aside("seed-0.aside-1"), is_aside("seed-0")
+    (True, False)
+    """
+    return _ASIDE.fullmatch(name) is not None
+
+
+def moved(files: list[Path], folder: Path) -> list[Path]:
+    """Move files into a folder, where none is written over: a name that is taken gets a number."""
+    folder.mkdir(mode=0o755, exist_ok=True)
+    n, ending = 1, ""
+    free = lambda: (
+        not any(os.path.lexists(folder / f"{file.stem}{ending}{file.suffix}") for file in files)
+    )
+    while not free():
+        n += 1
+        ending = f"-{n}"
+    targets = [folder / f"{file.stem}{ending}{file.suffix}" for file in files]
+    for file, target in zip(files, targets, strict=True):
+        os.rename(file, target)
+    for place in {folder, *(file.parent for file in files)}:
+        sync_directory(place)
+    return targets
+
+
 def sync_directory(path: Path) -> None:
     """Make a rename in this directory survive a power cut."""
     descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
@@ -76,11 +134,12 @@ def sync_directory(path: Path) -> None:
 
 
 class Appender:
-    """An append-only file of lines; `offset` is what a checkpoint remembers."""
+    """An append-only file of lines; `offset` and `sha256` are what a checkpoint remembers."""
 
     def __init__(self, path: Path, offset: int | None = 0):
         """Go on at the offset; None is the end of the last line that is whole."""
         self.path = path
+        self._hash = hashlib.sha256()
         with reported(path):
             self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
             try:
@@ -105,7 +164,14 @@ class Appender:
         if os.fstat(self._descriptor).st_size < offset:
             raise CheckpointError(f'"{self.path}" is shorter than the checkpoint says')
         os.ftruncate(self._descriptor, offset)
-        os.lseek(self._descriptor, offset, os.SEEK_SET)
+        os.lseek(self._descriptor, 0, os.SEEK_SET)
+        while chunk := os.read(self._descriptor, 1 << 20):  # leaves the position at the end
+            self._hash.update(chunk)
+
+    @property
+    def sha256(self) -> str:
+        """Of all that is in the file."""
+        return self._hash.hexdigest()
 
     @property
     def offset(self) -> int:
@@ -118,6 +184,7 @@ class Appender:
             view = memoryview(line)
             while view:
                 view = view[os.write(self._descriptor, view) :]
+        self._hash.update(line)
 
     def sync(self) -> None:
         """Make all lines durable."""
@@ -137,16 +204,18 @@ class Lock:
 
     def __init__(self, directory: Path):
         self.path = directory / "lock"
+        self._before: bytes | None = None  # what was in the file, None where there was none
+        known = os.path.lexists(self.path)
         with reported(self.path):
             self._descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o644)
         try:
             with reported(self.path):
-                self._take(directory)
+                self._take(directory, known)
         except BaseException:
             os.close(self._descriptor)
             raise
 
-    def _take(self, directory: Path) -> None:
+    def _take(self, directory: Path, known: bool) -> None:
         try:
             fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
@@ -154,8 +223,18 @@ class Lock:
                 f'"{directory}" is being written by another process ({self._holder()}); wait '
                 "for it to end, or choose another --out"
             ) from error
+        if not self._is_of(directory):  # moved aside after we opened it: it locks another place
+            raise RunLocked(f'"{directory}" was moved by another process just now; try again')
+        if known:
+            self._before = os.pread(self._descriptor, os.fstat(self._descriptor).st_size, 0)
         os.ftruncate(self._descriptor, 0)
         os.pwrite(self._descriptor, f"pid {os.getpid()} on {os.uname().nodename}\n".encode(), 0)
+
+    def _is_of(self, directory: Path) -> bool:
+        try:
+            return os.path.samestat(os.stat(directory / "lock"), os.fstat(self._descriptor))
+        except FileNotFoundError:
+            return False
 
     def _holder(self) -> str:
         """Who holds it; a new holder needs a moment, and a dead one may have left its name."""
@@ -168,10 +247,14 @@ class Lock:
             time.sleep(0.01)
         return "unknown"
 
-    def release(self) -> None:
-        """Let others write."""
+    def release(self, as_found: bool = False) -> None:
+        """Let others write; `as_found` leaves this file, too, as if nobody had been here."""
         with contextlib.suppress(OSError):
             os.ftruncate(self._descriptor, 0)  # the next holder is not to be taken for this one
+            if as_found and self._before is not None:
+                os.pwrite(self._descriptor, self._before, 0)
+            elif as_found and self._is_of(self.path.parent):
+                os.unlink(self.path)  # whoever has opened it meanwhile sees that it is gone
             os.close(self._descriptor)
 
 

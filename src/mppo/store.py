@@ -7,15 +7,16 @@ import json
 import math
 import os
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from mppo import checkpoint
+from mppo import checkpoint, recovery
 from mppo.checkpoint import Checkpoint, check_format, hash_of, read_json
 from mppo.errors import BadRequest, CheckpointError
-from mppo.storage import Appender, Lock, reported, write_atomically
+from mppo.storage import Appender, Lock, present, renamed_aside, reported, write_atomically
 
 FORMAT = 1
 LOGS = ("metrics.jsonl", "evaluations.jsonl", "timing.jsonl")
@@ -59,6 +60,8 @@ class RunDirectory:
         self._logs: dict[str, Appender] = {}
         self._events: Appender | None = None
         self.refused: list[str] = []  # why newer checkpoints were passed over
+        self.passed_over = ""  # the same in one line, for people
+        self.aside: Path | None = None  # where the run is that was here before
 
     @property
     def checkpoints(self) -> Path:
@@ -73,7 +76,7 @@ class RunDirectory:
     def description(self) -> dict[str, Any] | None:
         """What `run.json` says, or None where there is no run; one that was changed is refused."""
         file = self.path / "run.json"
-        if not file.exists():
+        if not present(file):
             return None
         found = read_json(file, LARGEST_RUN)
         if "format" in found:
@@ -86,29 +89,94 @@ class RunDirectory:
             )
         return found
 
-    def begin(self, run: dict[str, Any]) -> Checkpoint | None:
+    def description_to_continue(self) -> dict[str, Any] | None:
+        """The same for those who are about to write: a refusal says what can be done."""
+        try:
+            return self.description()
+        except CheckpointError as error:
+            raise CheckpointError(
+                f"{error}. Nothing was changed. Put the file back as it was and try again; or "
+                f"start anew with: mppo train METHOD ENV --out {self.path} --from-scratch (in "
+                "Python: from_scratch=True), which moves this directory aside and deletes nothing"
+            ) from error
+
+    def begin(
+        self, run: dict[str, Any], restore: Callable[[Checkpoint], Any] = lambda found: None
+    ) -> Checkpoint | None:
         """Start this run here, or take up the same one where it was left.
 
-        Returns the newest good checkpoint, None if it starts from the beginning. A directory with
-        anything else in it is refused and left as it is.
+        Returns the checkpoint that it goes on from: the newest that is good and that `restore`
+        accepts; None if it starts from the beginning. A directory with anything else in it is
+        refused and left as it is, and so is one of whose checkpoints none is good.
         """
         self.refuse_other(run)
         try:
             self.path.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise BadRequest(f'cannot write to "{self.path}": {error.strerror}') from error
-        self._lock = Lock(self.path)
-        self.refuse_other(run)  # it may have come about while we waited
+        lock = Lock(self.path)
+        try:
+            self.refuse_other(run)  # it may have come about while we waited
+            choice = recovery.choose(self.path, LOGS, restore)
+            if choice.found is None and self.finished:
+                raise recovery.none_good(self.path, "the run is finished, and has no checkpoint")
+        except BaseException:
+            lock.release(as_found=True)
+            raise
+        self._lock = lock
         if not (self.path / "run.json").exists():
             self._write_description(run)  # before any other file: alone they would look foreign
         self._events = Appender(self.path / "events.jsonl", None)
-        found = self._newest_good()
-        offsets = found.data["offsets"] if found is not None else dict.fromkeys(LOGS, 0)
+        self._go_on_from(choice)
+        return choice.found
+
+    def _go_on_from(self, choice: recovery.Choice) -> None:
+        """Put out of the way what is refused, and cut the logs back to what is not."""
+        done = 0 if choice.found is None else choice.found.data["iteration"]
+        places = [recovery.set_aside(self.path, one) for one in choice.refused]
+        for one, place in zip(choice.refused, places, strict=True):
+            self.event("checkpoint refused", number=one.number, reason=one.reason, moved_to=place)
+        if choice.found is not None and choice.refused:
+            self.refused = [one.reason for one in choice.refused]
+            where = "left where it is" if None in places else "moved to checkpoints/refused"
+            self.passed_over = (
+                f'"{self.path}" goes on from checkpoint {done}; passed over and {where}: '
+                + "; ".join(self.refused)
+            )
+        if self.finished and self._iterations_at_end() != done:
+            with reported(self.path / "final.json"):
+                (self.path / "final.json").unlink()  # first: it speaks of rows that are cut off now
+        offsets = dict.fromkeys(LOGS, 0) if choice.found is None else choice.found.data["offsets"]
         for name in LOGS:
             self._logs[name] = Appender(self.path / name, offsets[name])
-        how = "resume" if found is not None else "start"
-        self.event(how, iteration=found.data["iteration"] if found is not None else 0)
-        return found
+        before = {} if self.aside is None else {"before": self.aside.name}
+        self.event("start" if choice.found is None else "resume", iteration=done, **before)
+
+    def _iterations_at_end(self) -> Any:
+        """What `final.json` says; None if it cannot be read."""
+        try:
+            return read_json(self.path / "final.json", LARGEST_RUN).get("iterations")
+        except CheckpointError:
+            return None
+
+    def move_aside(self) -> Path | None:
+        """Make room for a run from the beginning: the one that is here gets another name.
+
+        Returns where it is then, None where there was none. What is no run is refused, and so is
+        one that another process writes.
+        """
+        if not present(self.path / "run.json"):
+            self.refuse_other({})
+            return None
+        lock, where = Lock(self.path), Path(os.path.abspath(self.path))
+        within = Path.cwd().is_relative_to(where)
+        try:
+            self.aside = renamed_aside(where)
+        finally:
+            lock.release(as_found=True)
+        if within:
+            self.path = where  # a relative path would follow the old run to its new name
+        return self.aside
 
     def reopen(self, run: dict[str, Any]) -> None:
         """Let a run that has begun here go on for longer than `run.json` says."""
@@ -137,14 +205,15 @@ class RunDirectory:
         """Raise unless this run may be written here."""
         # Listed before it is read: what another process begins meanwhile is no foreign file.
         listed = self._entries()
-        there = self.description()
+        there = self.description_to_continue()
         if there is not None:
             wanted = json.loads(json.dumps(plain(run)))
             differs = [name for name in IDENTITY if there.get(name) != wanted.get(name)]
             if differs:
                 raise BadRequest(
                     f'"{self.path}" holds another run ({_describe(there)}; '
-                    f"{', '.join(differs)} differ); choose another --out or remove it"
+                    f"{', '.join(differs)} differ); choose another --out, or --from-scratch, which "
+                    "moves it aside"
                 )
         elif any(name != "lock" and not name.startswith(".") for name in listed):
             raise BadRequest(f'"{self.path}" is not an empty directory; choose another --out')
@@ -159,39 +228,16 @@ class RunDirectory:
         except OSError as error:
             raise BadRequest(f'cannot read "{self.path}": {error.strerror}') from error
 
-    def _newest_good(self) -> Checkpoint | None:
-        """The newest checkpoint that verifies and whose logs are all there."""
-        for number in checkpoint.numbers(self.checkpoints):
-            try:
-                return self._fitting(checkpoint.load(self.checkpoints, number), number)
-            except (CheckpointError, OSError) as error:
-                self.refused.append(str(error))
-                self.event("checkpoint refused", number=number, reason=str(error))
-        return None
-
-    def _fitting(self, found: Checkpoint, number: int) -> Checkpoint:
-        """The checkpoint, if it is of its iteration and the logs are those that it remembers."""
-        offsets = found.data.get("offsets")
-        if type(found.data.get("iteration")) is not int or found.data["iteration"] != number:
-            raise CheckpointError(f'"{found.path}" is not of iteration {number}')
-        if not isinstance(offsets, dict) or any(type(offsets.get(n)) is not int for n in LOGS):
-            raise CheckpointError(f'"{found.path}" does not say how far the logs had come')
-        for name in LOGS:
-            offset, file = offsets[name], self.path / name
-            before = file.read_bytes()[:offset] if 0 <= offset <= file.stat().st_size else b""
-            if len(before) != offset or (before and not before.endswith(b"\n")):
-                raise CheckpointError(f'"{file}" does not reach as far as checkpoint {number} says')
-            if name == "metrics.jsonl" and before and not _ends_before(before, number):
-                raise CheckpointError(f'"{file}" does not end with the iteration before {number}')
-        return found
-
     def save(self, number: int, arrays: dict[str, np.ndarray], data: dict[str, Any]) -> None:
         """Write a checkpoint that remembers how far the logs had come."""
         for log in self._logs.values():
             log.sync()
-        offsets = {name: log.offset for name, log in self._logs.items()}
+        remembered = {
+            "offsets": {name: log.offset for name, log in self._logs.items()},
+            "logs_sha256": {name: log.sha256 for name, log in self._logs.items()},
+        }
         with reported(self.checkpoints):
-            checkpoint.save(self.checkpoints, number, arrays, {**plain(data), "offsets": offsets})
+            checkpoint.save(self.checkpoints, number, arrays, {**plain(data), **remembered})
 
     def write(self, name: str, data: dict[str, Any], indent: int | None = 2) -> None:
         """Write a JSON file whole: readers see the old one or the new one."""
@@ -218,14 +264,6 @@ class RunDirectory:
                 if log is not None:
                     stack.callback(log.close)
             self._logs, self._events, self._lock = {}, None, None
-
-
-def _ends_before(lines: bytes, number: int) -> bool:
-    """Whether the last row is of the iteration before; a run may have learnt elsewhere at first."""
-    try:
-        return json.loads(lines.splitlines()[-1]).get("iteration", number - 1) == number - 1
-    except (ValueError, AttributeError, RecursionError):
-        return False
 
 
 def rows(path: str | os.PathLike[str], name: str) -> list[dict[str, Any]]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from mppo import checkpoint, config
 from mppo.agent import Agent
+from mppo.errors import PassedOver
 from mppo.evaluation import Evaluation
 from mppo.loggers import Logger
 from mppo.methods import Method
@@ -35,12 +37,14 @@ def train(
     wrappers: Sequence[Callable[[Any], Any]] = (),
     overrides: dict[str, Any] | None = None,
     loggers: Sequence[Logger] = (),
+    from_scratch: bool = False,
 ) -> Agent:
     """Train a method on an environment and return the agent.
 
     `steps` is a lower bound: whole batches are collected. With `out`, the run is written there,
-    and the same call takes up an interrupted run where it was left. `callback(event, row)` is
-    called with "iteration" and "evaluation" rows; returning False stops the run after that row.
+    and the same call takes up an interrupted run where it was left; `from_scratch` moves the run
+    that is there to another name instead. `callback(event, row)` is called with "iteration" and
+    "evaluation" rows; returning False stops the run after that row.
     `mppo.callbacks` has the usual ones, `mppo.loggers` what `loggers` may be.
     """
     chosen = config.method_named(method) if isinstance(method, str) else method
@@ -55,7 +59,8 @@ def train(
             return Training(run, None, checkpoint_every, name, loggers).to_the_end(callback)
         directory = RunDirectory(out)
         try:
-            training = begin(run, directory, name, checkpoint_every, loggers)
+            training = begin(run, directory, name, checkpoint_every, loggers, from_scratch)
+            _warn(directory)
             return training.to_the_end(callback)
         finally:
             directory.close()
@@ -69,13 +74,14 @@ def begin(
     method_name: str,
     checkpoint_every: int = 0,
     loggers: Sequence[Logger] = (),
+    from_scratch: bool = False,
 ) -> Training:
     """A training in a directory: from the beginning, or from where the same run was left."""
-    if not directory.finished:
+    if from_scratch or not directory.finished:
         require_space(directory.path, checkpoint.KEPT * run.state_bytes)
-    found = directory.begin(describe(run, method_name))
-    if found is not None:
-        run.restore(found)
+    if from_scratch:
+        directory.move_aside()
+    found = directory.begin(describe(run, method_name), run.restore)
     training = Training(run, directory, checkpoint_every, method_name, loggers)
     if found is None and run.iteration:  # it has learnt elsewhere: the directory starts from that
         training.save(at_end=True)
@@ -89,15 +95,18 @@ def begin_or_extend(
     checkpoint_every: int = 0,
     loggers: Sequence[Logger] = (),
     go_on: bool = False,
+    from_scratch: bool = False,
 ) -> Training:
     """As `begin`, but the run may be meant to be longer now than when it was begun.
 
     A run that a callback has stopped is left as it is, unless it is to `go_on`.
     """
-    wanted, there = run.steps, directory.description()
+    wanted = run.steps
+    there = None if from_scratch else directory.description_to_continue()
     if there is not None:
         run.extend(int(there["steps"]))
-    training = begin(run, directory, method_name, checkpoint_every, loggers)
+    training = begin(run, directory, method_name, checkpoint_every, loggers, from_scratch)
+    _warn(directory)
     left = run.iteration * run.method.batch_size < wanted
     longer = there is not None and left and (wanted > run.steps or (go_on and directory.finished))
     training.promised = 0 if there is None or longer else run.iterations
@@ -105,3 +114,8 @@ def begin_or_extend(
     if longer:
         directory.reopen(describe(run, method_name))
     return training
+
+
+def _warn(directory: RunDirectory) -> None:
+    if directory.passed_over:
+        warnings.warn(directory.passed_over, PassedOver, stacklevel=3)

@@ -98,6 +98,7 @@ def test_the_paper_s_evaluation_is_the_grid_s():
         (("mp-trp", MAZE, 0, 10_000), 'did you mean "mp-trpo"?'),
         (("trpo", MAZE, 0, 100), "below one batch of 5000"),
         (("trpo", MAZE, -1, 10_000), "seed is -1"),
+        (("trpo", MAZE, 2**63, 10_000), "seed is 9223372036854775808; it must be from 0 to"),
         (("trpo", MAZE, 0, 10_000, {"gama": 1}), 'did you mean "gamma"?'),
         (("trpo", MAZE, 0, 10_000, {"picking.alpha": 2}), "alpha is 2"),
     ],
@@ -105,3 +106,9 @@ def test_the_paper_s_evaluation_is_the_grid_s():
 def test_bad_settings_are_refused_in_words(arguments, says):
     with pytest.raises(BadRequest, match=says.replace("?", r"\?")):
         spec(*arguments)
+
+
+def test_neighbouring_large_seeds_are_different_runs():
+    runs = [spec("trpo", MAZE, seed, 10_000) for seed in (2**53, 2**53 + 1, 2**63 - 1)]
+    assert len({run.run_id for run in runs}) == 3
+    assert [parsed(run.arguments()[1:])[0].seed for run in runs] == [run.seed for run in runs]

@@ -53,6 +53,12 @@ def test_more_seeds_add_runs_and_change_none(tmp_path):
     assert len(more) == len(few) * 3 // 2
 
 
+def test_large_seeds_keep_every_digit(tmp_path):
+    seeds = [2**53, 2**53 + 1, 2**63 - 1]
+    runs = sweep(tmp_path, GOOD.replace("[3, 5]", str(seeds))).runs
+    assert sorted({run.seed for run in runs}) == seeds
+
+
 def test_the_example_is_what_its_comments_say():
     name, runs = read(EXAMPLE, canonical)
     assert name == "alpha on the Maze"
@@ -67,6 +73,8 @@ BAD = [
     ("seeds = [3, 5]", "seed = 3", 'unknown key "seed" in the file; did you mean "seeds"?'),
     ("seeds = [3, 5]", "seeds = 0", '"seeds" is 0'),
     ("seeds = [3, 5]", "seeds = [0.5]", '"seeds" is 0.5'),
+    ("seeds = [3, 5]", "seeds = [9007199254740993.0]", "from 2^53 on in digits alone"),
+    ("seeds = [3, 5]", "seeds = [9223372036854775808]", "it must be from 0 to 9223372036854775807"),
     ("steps = 1e4", "", '"steps" is missing'),
     ("steps = 1e4", "steps = 1.5", '"steps" is 1.5'),
     ("steps = 1e4", "steps = 100", "below one batch"),

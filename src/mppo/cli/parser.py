@@ -8,6 +8,7 @@ import re
 import shutil
 import textwrap
 from collections.abc import Callable, Sequence
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -105,16 +106,20 @@ class NotReadable(argparse.ArgumentTypeError, ValueError):
 
 
 def whole_number(text: str) -> int:
-    """A whole number as people write it.
+    """A whole number as people write it, to the last digit.
 
     >>> whole_number("1e6"), whole_number("1_000_000"), whole_number("5000")
     (1000000, 1000000, 5000)
+    >>> whole_number("9007199254740993")
+    9007199254740993
     """
     try:
-        value = float(text)
-        if not value.is_integer():
+        if not math.isfinite(float(text)):  # it decides what is a number; too large is none either
             raise ValueError
-    except (ValueError, OverflowError):
+        value = Decimal(text)  # where float would round beyond 2^53
+        if value != value.to_integral_value():
+            raise ValueError
+    except (ValueError, ArithmeticError):
         raise NotReadable(
             f'"{text}" is not a whole number; write for example 5000, 1_000_000 or 1e6'
         ) from None

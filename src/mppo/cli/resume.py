@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from pathlib import Path
 
 from mppo.cli.parser import Parser, whole_number
 from mppo.cli.train import CODES
@@ -13,7 +14,8 @@ from mppo.interrupts import Interrupts
 
 ABOUT = """\
 Go on with an interrupted run. It ends with the same bits as if it had never
-been interrupted. A finished run is left as it is."""
+been interrupted. A finished run is left as it is. Where no checkpoint is good,
+nothing is changed; --from-scratch then starts the same run anew."""
 
 
 def main(command: str, words: list[str], interrupts: Interrupts) -> int:
@@ -21,6 +23,12 @@ def main(command: str, words: list[str], interrupts: Interrupts) -> int:
     parser = Parser("resume", ABOUT, ["mppo resume runs/maze"], CODES)
     add = parser.add_argument
     add("dir", metavar="DIR", help="the run directory")
+    add(
+        "--from-scratch",
+        action="store_true",
+        help="start anew, finished or not: the run in DIR is moved to DIR.aside-1 (or -2, ...), "
+        "never deleted",
+    )
     add("--workers", type=whole_number, default=0, metavar="N", help="threads for stepping [all]")
     add(
         "--checkpoint-every",
@@ -47,13 +55,16 @@ def main(command: str, words: list[str], interrupts: Interrupts) -> int:
 
     from mppo.cli.train import carry_out, loggers_of
     from mppo.run import Run
+    from mppo.storage import asides
     from mppo.store import RunDirectory
     from mppo.tasks import recorded_task
 
     directory = RunDirectory(options.dir)
-    found = directory.description()
+    found = directory.description_to_continue()
     if found is None:
-        raise BadRequest(f'"{options.dir}" holds no run (there is no run.json)')
+        before = asides(Path(os.path.abspath(options.dir)))  # a new start was stopped too early
+        hint = f'; "{before[-1]}" was moved aside from here' if before else ""
+        raise BadRequest(f'"{options.dir}" holds no run (there is no run.json){hint}')
     if options.allow_imports:
         sys.path.append(os.getcwd())  # as `mppo train` did when it began
     old = described(found, options.allow_imports)

@@ -49,8 +49,8 @@ EXAMPLES = (
 CODES = """\
 0 done; 2 a request that cannot be met as it stands; 65 a fault of the
 environment; 70 an error of mppo, or an update that was not finite;
-73 another process writes there; 74 a file cannot be written;
-130, 143 stopped by a signal and saved"""
+73 another process writes there; 74 a file cannot be written, or no checkpoint
+is good; 130, 143 stopped by a signal and saved"""
 
 
 def main(command: str, words: list[str], interrupts: Interrupts) -> int:
@@ -109,6 +109,12 @@ def _own_fields() -> tuple[fields.Option, ...]:
         field("steps", int, 1_000_000, "Environment steps (whole batches: at least this)."),
         field("seed", int, 0, "Seed of everything random."),
         field("out", str | None, None, "Run directory; by default a new one under runs/.", "DIR"),
+        field(
+            "from_scratch",
+            flag,
+            False,
+            "Start anew: the run that is in OUT is moved to OUT.aside-1, never deleted.",
+        ),
         field("eval_every", int, 10_000, "Steps between evaluations; 0 is never."),
         field("eval_episodes", int, 10, "Episodes of an evaluation, with sampled actions."),
         field(
@@ -193,13 +199,18 @@ def carry_out(
     from mppo.training import describe
 
     try:
-        directory.refuse_other(describe(run, method_name))
-        if directory.finished:
-            print(f"{directory.path} is finished already")
-            return 0
-        training = begin(run, directory, method_name, options.checkpoint_every, loggers)
-        for reason in directory.refused:
-            print(f"mppo: passed over a checkpoint: {reason}", file=sys.stderr)
+        if not options.from_scratch:
+            directory.refuse_other(describe(run, method_name))
+            if directory.finished:
+                print(f"{directory.path} is finished already")
+                return 0
+        training = begin(
+            run, directory, method_name, options.checkpoint_every, loggers, options.from_scratch
+        )
+        if directory.aside is not None and not options.quiet:
+            print(f"the run that was there is now {directory.aside}")
+        if directory.passed_over:
+            print(f"mppo: {directory.passed_over}", file=sys.stderr)
         with Progress(run, method_name, directory.path, quiet=options.quiet) as progress:
             training.to_the_end(progress, interrupts)
         if directory.finished:

@@ -14,6 +14,7 @@ import numpy as np
 from mppo.checkpoint import read_json
 from mppo.errors import BadRequest, CheckpointError
 from mppo.experiments import contents
+from mppo.storage import is_aside
 from mppo.store import LARGEST_RUN, rows
 
 DEEPEST = 3
@@ -100,7 +101,8 @@ def _directories(folder: Path, levels: int) -> Iterator[Path]:
         yield folder
     elif levels:
         for entry in sorted(folder.iterdir()):
-            if entry.is_dir() and not entry.is_symlink() and not entry.name.startswith("."):
+            hidden = entry.name.startswith(".") or is_aside(entry.name)  # the same run, begun twice
+            if entry.is_dir() and not entry.is_symlink() and not hidden:
                 yield from _directories(entry, levels - 1)
 
 

@@ -15,6 +15,7 @@ from mppo.differences import differences as _differences
 from mppo.errors import BadRequest
 from mppo.evaluation import Evaluation
 from mppo.methods import Method
+from mppo.seeding import LARGEST
 
 NUMBERS = 1
 """Part of every identity: raised when the same settings begin to give other numbers."""
@@ -116,8 +117,10 @@ def spec(
         raise BadRequest(
             f"{name} on {env}: steps is {steps}, which is below one batch of {method.batch_size}"
         )
-    if seed < 0:
-        raise BadRequest(f"{name} on {env}: seed is {seed}; it must not be negative")
+    if not 0 <= seed <= LARGEST:
+        raise BadRequest(
+            f"{name} on {env}: seed is {seed}; it must be from 0 to {LARGEST} (2^63 - 1)"
+        )
     known = config.name_of(method)
     pairs = tuple(sorted(_frozen(env_kwargs or {}).items()))
     return RunSpec(

@@ -78,6 +78,11 @@ def _list(data: dict[str, Any], key: str) -> list[Any]:
 
 def _whole(value: Any, name: str, least: int) -> int:
     if isinstance(value, float) and value.is_integer():
+        if abs(value) >= 2**53:
+            raise BadRequest(
+                f'"{name}" is {value!r}; write a number from 2^53 on in digits alone: with a point '
+                "or an exponent it is rounded"
+            )
         value = int(value)  # 1e6 is a float in TOML
     if not isinstance(value, int) or isinstance(value, bool) or value < least:
         raise BadRequest(f'"{name}" is {value!r}; it must be a whole number of at least {least}')

@@ -14,6 +14,7 @@ import numpy as np
 
 from mppo.errors import BadRequest
 from mppo.report.text import visible
+from mppo.storage import is_aside
 from mppo.store import FORMAT, LARGEST_RUN
 
 DEPTH = 3  # directories below those given in which runs are looked for
@@ -130,7 +131,8 @@ def _runs_below(path: Path, depth: int) -> Iterator[Path]:
         except OSError:
             return
         for entry in entries:
-            if entry.is_dir() and not entry.is_symlink() and not entry.name.startswith("."):
+            hidden = entry.name.startswith(".") or is_aside(entry.name)  # the same run, begun twice
+            if entry.is_dir() and not entry.is_symlink() and not hidden:
                 yield from _runs_below(entry, depth - 1)
 
 

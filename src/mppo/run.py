@@ -13,6 +13,7 @@ from mppo import checkpoint, theorem
 from mppo.actor import Actor
 from mppo.agent import Agent, architecture_of
 from mppo.checkpoint import Checkpoint
+from mppo.envs.maze import MazeVector
 from mppo.errors import BadRequest, CheckpointError, LearningFault, SlowPath
 from mppo.evaluate import Evaluator
 from mppo.evaluation import Evaluation
@@ -157,16 +158,15 @@ class Run:
         self.doing = f"collecting with path {path}"
         actor = Actor(self.architecture, policy)
         self.trajectories = self.collector(actor, path, iteration)
-        if hasattr(self.collector.envs, "cells"):
-            self._count_visits(self.trajectories, path)
+        if isinstance(self.collector.envs, MazeVector):
+            self._count_visits(self.collector.envs, self.trajectories, path)
         self.simulation = time.perf_counter() - started
         self.doing = f"improving path {path}" if self._learnt else "compiling the update"
         self._learnt = True
         return self.trajectories
 
-    def _count_visits(self, trajectories: Trajectories, path: int) -> None:
-        """How often each cell of a grid world was seen under each path."""
-        envs: Any = self.collector.envs
+    def _count_visits(self, envs: MazeVector, trajectories: Trajectories, path: int) -> None:
+        """How often each cell of the maze was seen under each path."""
         shape = envs.layout.walls.shape
         if self.visits is None:
             self.visits = np.zeros((self.method.paths, *shape), np.int64)
@@ -270,10 +270,8 @@ class Run:
         self, visits: np.ndarray | None, iteration: int, found: Checkpoint
     ) -> np.ndarray | None:
         """The counts of cells, there exactly if there are cells and something was counted."""
-        cells = hasattr(self.collector.envs, "cells")
-        wanted = None
-        if cells and iteration:
-            envs: Any = self.collector.envs
+        envs, wanted = self.collector.envs, None
+        if isinstance(envs, MazeVector) and iteration:
             wanted = (self.method.paths, *envs.layout.walls.shape), np.dtype(np.int64)
         if (None if visits is None else (visits.shape, visits.dtype)) != wanted:
             raise CheckpointError(f'"{found.path}" does not hold the visits of this run')

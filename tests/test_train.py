@@ -90,8 +90,8 @@ def test_evaluations_come_when_due(run):
         )
         assert row["path"] in (0, 1)
     assert evaluations[-1]["path"] == agent.path
-    assert plain(agent.evaluations) == evaluations
-    assert plain(agent.metrics) == lines(out, "metrics.jsonl")
+    assert agent.evaluations == evaluations
+    assert agent.metrics == lines(out, "metrics.jsonl")
 
 
 def test_final_json_is_written_last(run, tmp_path, monkeypatch):

@@ -25,6 +25,7 @@ from mppo.policies import Architecture
 from mppo.programs import Programs, programs
 from mppo.rollout import Collector
 from mppo.seeding import Role, sequence
+from mppo.store import plain
 from mppo.tasks import Task
 from mppo.threads import available_cores
 from mppo.types import Trajectories
@@ -115,7 +116,7 @@ class Run:
         return self._collector
 
     def iterate(self) -> Row:
-        """One iteration of Algorithm 1 and its row."""
+        """One iteration of Algorithm 1 and its row, of plain values."""
         measuring = self.iteration < self.method.paths and (
             getattr(self.method.picking, "start", None) == "evaluate"
         )
@@ -130,13 +131,14 @@ class Run:
             )
         self.iteration += 1
         check = self._check
-        return {
+        made = {
             "iteration": self.iteration - 1,
             "steps": self.iteration * self.method.batch_size,
             **row,
             "theorem_bound": None if check is None else check.bound,
             "theorem_slack": None if check is None else check.slack,
         }
+        return plain(made)
 
     def _pick(self, state: State):
         """Lines 2-4, with Theorem 1 checked against what the rule saw."""
@@ -182,7 +184,7 @@ class Run:
         return n * batch // every > (n - 1) * batch // every or n == self.iterations
 
     def evaluate(self) -> Row:
-        """Episodes of the policy that would be picked now."""
+        """Episodes of the policy that would be picked now: their row, of plain values."""
         self.doing = "evaluating"
         i, policy = self.programs.report(self.state)
         wanted = self.evaluation
@@ -192,7 +194,7 @@ class Run:
         actor, number = Actor(self.architecture, policy), self.iteration
         returns = self._evaluator(actor, number, wanted.episodes)
         certain = self._evaluator(actor, number, wanted.deterministic_episodes, deterministic=True)
-        return {
+        made = {
             "steps": self.iteration * self.method.batch_size,
             "path": int(i),
             "returns": returns,
@@ -200,6 +202,7 @@ class Run:
             "returns_deterministic": certain,
             "mean_return_deterministic": certain.mean() if len(certain) else None,
         }
+        return plain(made)
 
     def agent(self) -> Agent:
         """The policy that the picking rule reports now, ready to act."""

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, Protocol
 from mppo.errors import BadRequest
 from mppo.loggers.names import Row, Scalars
 from mppo.storage import write_atomically
-from mppo.store import RunDirectory, plain, rows
+from mppo.store import RunDirectory, rows
 
 POLL = 1.0  # seconds between looks at a run that goes on
 
@@ -112,7 +112,7 @@ class Loggers:
         """Tell all that want to know."""
         if not self._wanted:
             return
-        numbers = self._scalars(*(plain(part) for part in record))
+        numbers = self._scalars(*record)
         steps = int(record.row["steps"])
         for logger, first in list(self._wanted):
             if steps >= first:

@@ -1,5 +1,6 @@
 """What is called while a run goes on, and when it stops."""
 
+import json
 from types import SimpleNamespace
 
 import numpy as np
@@ -17,9 +18,10 @@ from mppo.callbacks import (
     as_callback,
 )
 from mppo.errors import BadRequest
-from tests.worlds import ENVS, SMALL, STEPS, ledge
+from tests.worlds import ENVS, SMALL, STEPS, Constant, ledge
 
 BATCH = ENVS * STEPS
+KINDS = ("iteration", "evaluation")
 
 
 def model(**settings):
@@ -154,3 +156,70 @@ def test_the_bar_is_put_away_when_something_breaks():
     with pytest.raises(ZeroDivisionError):
         model().learn(BATCH, callback=Callbacks([bar, lambda event, row: 1 / 0]))
     assert not bar._progress.live.is_started
+
+
+class Endless(Constant):
+    """No episode ends: there is no return to speak of."""
+
+    length = 10**9
+
+
+def is_plain(value):
+    if type(value) in (dict, list):
+        return all(map(is_plain, value.values() if type(value) is dict else value))
+    return value is None or type(value) in (bool, int, float, str)
+
+
+@pytest.mark.parametrize("env", [ledge, Endless])
+def test_rows_are_the_same_plain_values_with_and_without_a_directory(env, tmp_path):
+    """Those of the files: what a callback is told, what the agent keeps, what is read back."""
+    settings = {"steps": 3 * BATCH, "seed": 3, "workers": 1, "eval_every": BATCH}
+    settings |= {"eval_episodes": 2} if env is ledge else {"eval_every": 0}
+    found = []
+    for out in (None, tmp_path / "run"):
+        told = []
+        note = lambda event, row, told=told: told.append((event, row))
+        agent = mppo.train(SMALL["mp-trpo"], env, out=out, callback=note, **settings)
+        rows = [[row for event, row in told if event == kind] for kind in KINDS]
+        assert rows == [agent.metrics, agent.evaluations]
+        assert is_plain(rows)
+        found.append(json.dumps(rows))
+    assert found[0] == found[1]
+    files = [tmp_path / "run" / name for name in ("metrics.jsonl", "evaluations.jsonl")]
+    assert found[0] == json.dumps(
+        [[json.loads(line) for line in file.read_text().splitlines()] for file in files]
+    )
+    row = json.loads(found[0])[0][0]
+    assert round(row["kl"], 3) >= 0
+    assert (row["return_mean"] is None) == (env is Endless)
+
+
+def test_what_a_callback_does_to_its_row_stays_there():
+    agent = mppo.train(
+        SMALL["trpo"], ledge, steps=BATCH, callback=lambda event, row: row.clear() or True
+    )
+    assert (agent.metrics[0]["steps"], agent.evaluations[0]["steps"]) == (BATCH, BATCH)
+
+
+def test_samples_and_seconds_are_at_hand():
+    class Looks(Callback):
+        def on_iteration(self, row):
+            self.seen, self.took = self.training.run.trajectories, self.training.took
+
+    looks = Looks()
+    mppo.train(SMALL["trpo"], ledge, steps=BATCH, eval_every=0, callback=looks)
+    assert looks.seen.rewards.shape == (ENVS, STEPS)
+    assert looks.took["steps"] == BATCH
+    assert looks.took["simulation"] > 0
+
+
+def test_returns_that_are_not_known_are_shown_and_waited_for(capsys):
+    agent = mppo.MPPO(Endless, SMALL["trpo"], verbose=1, eval_every=0, workers=1)
+    agent.learn(BATCH, progress_bar=True)
+    said = capsys.readouterr().out
+    assert f"{BATCH} steps  path 0  return -  kl 0." in said
+    assert told(StopWithoutImprovement(2), [None, 1.0, None, None]) == [True, True, True, False]
+    patient = StopWithoutImprovement(1)
+    patient.training = SimpleNamespace(evaluations=[{"mean_return": None}, {"mean_return": 1.0}])
+    patient.on_training_start()
+    assert patient.on_evaluation({"mean_return": 0.5}) is False

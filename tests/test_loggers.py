@@ -233,6 +233,62 @@ def test_a_logger_that_fails_is_left_out_and_the_run_goes_on(tmp_path, monkeypat
     assert (tmp_path / "run" / "final.json").exists()
 
 
+class Listener:
+    """A logger that notes what it is told."""
+
+    def __init__(self):
+        self.told = []
+
+    def start(self, described, folder, steps):
+        return 0
+
+    def log(self, steps, numbers):
+        self.told.append(steps)
+
+    def close(self):
+        self.told.append("closed")
+
+
+def refuse(**settings):
+    raise ConnectionError("no route to host")
+
+
+def test_a_logger_that_fails_at_its_start_is_left_out_and_the_run_goes_on(tmp_path, monkeypatch):
+    module, others = Module(), [Listener(), Listener()]
+    module.init = refuse
+    monkeypatch.setitem(sys.modules, "trackio", module)
+    says = "Trackio failed and is left out from here on: ConnectionError: no route to host"
+    with pytest.warns(RuntimeWarning, match=f"{says}; the run's own files are complete"):
+        train(tmp_path / "run", loggers=[others[0], Trackio("mazes"), others[1]])
+    assert (tmp_path / "run" / "final.json").exists()
+    for other in others:
+        assert other.told == [BATCH, 2 * BATCH, 3 * BATCH, 4 * BATCH, "closed"]
+    assert (module.told, module.finished) == ([], 0)  # what has not begun is neither told nor ended
+
+    with pytest.warns(RuntimeWarning, match=f"{says}$"):  # there are no files
+        assert len(train(loggers=[Trackio("mazes")]).metrics) == 4
+
+
+def test_a_request_that_no_logger_can_meet_ends_those_that_had_begun():
+    other = Listener()
+    with pytest.raises(BadRequest, match="needs a folder"):
+        train(loggers=[other, TensorBoard()])
+    assert other.told == ["closed"]
+
+
+@pytest.mark.parametrize("fails", ["init", "log"])
+def test_rows_that_nobody_takes_are_not_called_sent(run, monkeypatch, capsys, fails):
+    module = Module()
+    setattr(module, fails, lambda *given, **settings: refuse())
+    monkeypatch.setitem(sys.modules, "trackio", module)
+    monkeypatch.setattr(loggers.trackers, "write_atomically", lambda *_: None)
+    with pytest.warns(RuntimeWarning, match="Trackio failed"):
+        assert main(["logs", str(run), "--trackio", "mazes", "--follow"]) == 2
+    said = capsys.readouterr()
+    assert "no logger is left that takes the rows of" in said.err
+    assert "sent" not in said.out
+
+
 @pytest.mark.parametrize(
     ("make", "module", "extra"),
     [

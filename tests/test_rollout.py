@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 
 from mppo import envs
 from mppo.actor import Actor
+from mppo.envs.mujoco_vector import MujocoVectorEnv
 from mppo.errors import BadRequest, EnvironmentFault
+from mppo.evaluate import Evaluator
 from mppo.filters import Filter
 from mppo.heads import Gaussian
 from mppo.networks import Mlp
@@ -219,6 +221,29 @@ def test_lanes_know_their_episodes(hopper):
     np.testing.assert_array_equal(
         seen.next_observations[:, :-1][inside], seen.observations[:, 1:][inside]
     )
+
+
+class Scaled(MujocoVectorEnv):
+    """Robots of ours with a step of their own, which pays more or less."""
+
+    def __init__(self, factor):
+        super().__init__("Swimmer-v5", 2, horizon=20, autoreset_mode="Disabled")
+        self.factor = factor
+
+    def step(self, actions):
+        seen, rewards, *rest = super().step(actions)
+        return seen, self.factor * rewards, *rest
+
+
+def test_a_kind_of_ours_with_a_step_of_its_own_is_stepped_by_it():
+    rewards, returns = [], []
+    for vector in (Scaled(1.0), Scaled(2.0)):
+        there = Spaces(vector.single_observation_space, vector.single_action_space, "Swimmer-v5")
+        actor = actor_for(there.observation_size, there.head)
+        rewards.append(Collector(vector, there, 30, SEED, clip=True)(actor, 0, 0).rewards)
+        returns.append(Evaluator(vector, there, SEED, clip=True)(actor, 0, 2))
+    np.testing.assert_array_equal(rewards[1], 2 * rewards[0])
+    np.testing.assert_array_equal(returns[1], 2 * returns[0])
 
 
 class Breaking(Scripted):

@@ -1,15 +1,21 @@
 """Between Gymnasium's spaces and flat vectors, there and back."""
 
+import ast
 import copy
+import re
+from functools import partial
 
+import gymnasium
 import numpy as np
 import pytest
 from gymnasium import spaces
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
+from mppo.envs.wrapping import imported_wrapper
 from mppo.errors import BadRequest
 from mppo.heads import Categorical, Gaussian, Product
 from mppo.spaces import Spaces
+from mppo.tasks import task
 from tests.worlds import Anything
 
 ONE = spaces.Box(-1, 1, (1,), np.float32)
@@ -129,25 +135,123 @@ def test_flat_observations_by_hand():
 @pytest.mark.parametrize(
     "space",
     [
-        spaces.Box(0, 255, (8, 8, 3), np.uint8),
-        spaces.Box(0, 255, (8, 8), np.uint8),
-        spaces.Box(0, 1, (3, 8, 8), np.float32),
-        spaces.Dict({"camera": spaces.Box(0, 255, (8, 8, 3), np.uint8)}),
+        spaces.Box(0, 255, (84, 84, 3), np.uint8),
+        spaces.Box(0, 255, (84, 84), np.uint8),
+        spaces.Box(0, 1, (3, 84, 84), np.float32),
+        spaces.Box(0, 255, (7, 11, 13), np.uint8),  # 1001: one more than a grid may have
+        spaces.Dict({"camera": spaces.Box(0, 255, (84, 84, 3), np.uint8)}),
     ],
-    ids=["rgb", "grey", "float", "dict"],
+    ids=["rgb", "grey", "float", "smallest", "dict"],
 )
-def test_images_are_refused(space):
+def test_images_are_refused_with_a_way_out_that_works(space):
     with pytest.raises(BadRequest) as caught:
         _ = Spaces(space, ONE, "Camera-v0").observation_size
     message = str(caught.value)
-    assert '"Camera-v0" shows images' in message
-    assert "Box(" in message
-    assert "ObservationWrapper" in message
+    assert '"Camera-v0" shows images (Box(' in message
+    assert "--wrappers gymnasium.wrappers:FlattenObservation" in message
+    assert "gymnasium.ObservationWrapper that gives a vector of features" in message
+    wrap = imported_wrapper("gymnasium.wrappers:FlattenObservation")
+    found = task(lambda: Anything(space, ONE), wrappers=[wrap])
+    assert found.spaces.observation_size == spaces.flatdim(space) > 1000
 
 
-def test_what_cannot_be_flattened_is_refused():
-    with pytest.raises(BadRequest, match="cannot be flattened"):
-        _ = Spaces(spaces.Sequence(spaces.Discrete(2)), ONE, "Long-v0").observation_size
+@pytest.mark.parametrize(
+    ("space", "size"),
+    [
+        (spaces.Box(0, 255, (7, 7, 3), np.uint8), 147),  # MiniGrid's
+        (spaces.Box(0, 255, (8, 8), np.uint8), 64),
+        (spaces.Box(0, 1, (10, 10, 10), np.bool_), 1000),  # the largest of MinAtar's
+        (spaces.Box(-1, 1, (2, 3, 4), np.float32), 24),
+        (spaces.Box(-9, 9, (3, 3, 3), np.int64), 27),
+    ],
+    ids=["symbols", "bytes", "bits", "floats", "integers"],
+)
+def test_small_grids_are_flattened(space, size):
+    found = Spaces(space, ONE)
+    assert found.observation_size == size
+    one = space.sample()
+    np.testing.assert_array_equal(found.flatten_one(one), one.ravel().astype(np.float32))
+    stack = np.stack([one, space.sample()])
+    np.testing.assert_array_equal(found.flatten(stack, 2), stack.reshape(2, size))
+
+
+class Mission(spaces.Space):
+    """Words, as MiniGrid has them: a space that knows nothing of vectors."""
+
+    def __init__(self):
+        super().__init__(dtype=str)
+
+    def sample(self, mask=None, probability=None):
+        return "get to the green goal square"
+
+    def contains(self, x):
+        return isinstance(x, str)
+
+    def __repr__(self):
+        return "Mission()"
+
+
+def minigrid(mission):
+    image = spaces.Box(0, 255, (7, 7, 3), np.uint8)
+    parts = {"direction": spaces.Discrete(4), "image": image, "mission": mission}
+    return spaces.Dict(parts)
+
+
+class Pictures(gymnasium.ObservationWrapper):
+    """The image alone, as minigrid.wrappers:ImgObsWrapper gives it."""
+
+    def __init__(self, env):
+        super().__init__(env)
+        self.observation_space = env.observation_space["image"]
+
+    def observation(self, observation):
+        return observation["image"]
+
+
+@pytest.mark.parametrize("mission", [Mission(), spaces.Text(40)], ids=["own", "text"])
+def test_text_is_refused_with_ways_out_that_work(mission):
+    make = lambda: Anything(minigrid(mission), spaces.Discrete(3))
+    with pytest.raises(BadRequest) as caught:
+        task(make)
+    message = str(caught.value)
+    assert f'"Anything" observes text ("mission": {mission})' in message
+    assert "--wrappers module:callable (MiniGrid: minigrid.wrappers:ImgObsWrapper)" in message
+    keys = re.search(r"FilterObservation, filter_keys=(\[.*?\])\)", message)
+    kept = partial(gymnasium.wrappers.FilterObservation, filter_keys=ast.literal_eval(keys[1]))
+    assert task(make, wrappers=[kept]).spaces.observation_size == 4 + 147
+    found = task(make, wrappers=[Pictures])
+    assert found.spaces.observation_size == 147
+    vector = found.make(2)
+    seen, _ = vector.reset(seed=1)
+    np.testing.assert_array_equal(found.spaces.flatten(seen, 2), seen.reshape(2, 147))
+    flat = imported_wrapper("gymnasium.wrappers:FlattenObservation")
+    assert task(make, wrappers=[Pictures, flat]).spaces.observation_size == 147
+
+
+def test_text_alone_leaves_nothing_to_keep():
+    for space in (spaces.Text(3), spaces.Dict({"a": spaces.Tuple((Mission(), Mission()))})):
+        with pytest.raises(BadRequest) as caught:
+            _ = Spaces(space, ONE, "Prose-v0").observation_size
+        message = str(caught.value)
+        assert '"Prose-v0" observes text (' in message
+        assert "FilterObservation" not in message
+        assert "gymnasium.ObservationWrapper that gives a Box of one dimension" in message
+
+
+class Odd(Mission):
+    """Not even text."""
+
+    def __init__(self):
+        spaces.Space.__init__(self, dtype=None)
+
+
+@pytest.mark.parametrize("odd", [spaces.Sequence(spaces.Discrete(2)), Odd()], ids=["long", "own"])
+def test_what_cannot_be_flattened_is_refused(odd):
+    with pytest.raises(BadRequest, match=r'"Long-v0" observes .*, which cannot be flattened'):
+        _ = Spaces(odd, ONE, "Long-v0").observation_size
+    both = spaces.Tuple((ONE, odd))
+    with pytest.raises(BadRequest, match=r"cannot be flattened.*filter_keys=\[0\]"):
+        _ = Spaces(both, ONE, "Long-v0").observation_size
 
 
 @pytest.mark.parametrize(

@@ -46,7 +46,7 @@ def test_rows_come_back_in_order(tmp_path):
     directory = RunDirectory(tmp_path / "a" / "b")
     assert directory.begin({"seed": 1}) is None
     for n in range(3):
-        directory.append("metrics.jsonl", {"n": n, "x": np.float32(0.1)})
+        directory.append("metrics.jsonl", plain({"n": n, "x": np.float32(0.1)}))
     directory.close()
     assert rows(tmp_path / "a" / "b", "metrics.jsonl") == [{"n": n, "x": 0.1} for n in range(3)]
     assert rows(tmp_path / "a" / "b", "none.jsonl") == []

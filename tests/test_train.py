@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pytest
 from gymnasium import spaces
-from gymnasium.vector import AutoresetMode, SyncVectorEnv
+from gymnasium.vector import AutoresetMode, SyncVectorEnv, VectorEnv
 
 import mppo
 from mppo.errors import BadRequest, EnvironmentFault
@@ -94,8 +94,8 @@ def test_evaluations_come_when_due(run):
         )
         assert row["path"] in (0, 1)
     assert evaluations[-1]["path"] == agent.path
-    assert plain(agent.evaluations) == evaluations
-    assert plain(agent.metrics) == lines(out, "metrics.jsonl")
+    assert agent.evaluations == evaluations
+    assert agent.metrics == lines(out, "metrics.jsonl")
 
 
 def test_final_json_is_written_last(run, tmp_path, monkeypatch):
@@ -295,3 +295,66 @@ def test_vector_environments_of_one_s_own_give_the_same_run(mode):
     wanted = mppo.train(TRPO, ledge, steps=2 * BATCH, seed=2, eval_every=BATCH, eval_episodes=3)
     assert json.dumps(plain(found.metrics)) == json.dumps(plain(wanted.metrics))
     assert json.dumps(plain(found.evaluations)) == json.dumps(plain(wanted.evaluations))
+
+
+class Marked(VectorEnv):
+    """Environments side by side, with attributes that environments of ours have, too.
+
+    As Gymnasium has it for vector environments of one's own, `reset` takes one seed for all.
+    """
+
+    lanes = 2
+    cells = "a table of numbers"
+    layout = None
+    dynamics = "slow"
+    workshop = "closed"
+
+    def __init__(self, mode):
+        self.inner = SyncVectorEnv([ledge] * ENVS, autoreset_mode=mode)
+        self.num_envs, self.metadata = ENVS, self.inner.metadata
+        self.observation_space, self.action_space = (
+            self.inner.observation_space,
+            self.inner.action_space,
+        )
+        self.single_observation_space = self.inner.single_observation_space
+        self.single_action_space = self.inner.single_action_space
+
+    def reset(self, *, seed=None, options=None):
+        assert seed is None or type(seed) is int, seed
+        return self.inner.reset(seed=seed, options=options)
+
+    def step(self, actions):
+        return self.inner.step(actions)
+
+    def get_state(self, of):
+        raise AssertionError("this is no state of ours")
+
+    set_state = get_state
+
+
+class Unmarked(Marked):
+    """The same without them."""
+
+    def __getattribute__(self, name):
+        ours = ("lanes", "cells", "layout", "dynamics", "workshop", "get_state", "set_state")
+        if name in ours:
+            raise AttributeError(name)
+        return super().__getattribute__(name)
+
+
+@pytest.mark.parametrize("mode", [AutoresetMode.SAME_STEP, AutoresetMode.NEXT_STEP])
+@pytest.mark.parametrize("given", ["callable", "instance"])
+def test_names_of_attributes_change_nothing(mode, given, tmp_path):
+    """Trained, evaluated, interrupted and resumed, it is the run of any vector environment."""
+    settings = {"seed": 2, "eval_every": BATCH, "eval_episodes": 3}
+    wanted = mppo.train(TRPO, lambda: Unmarked(mode), steps=3 * BATCH, **settings)
+    env = Marked(mode) if given == "instance" else lambda: Marked(mode)
+    out = tmp_path / "run"
+    with pytest.raises(ZeroDivisionError):
+        mppo.train(TRPO, env, steps=3 * BATCH, out=out, callback=lambda *_: 1 / 0, **settings)
+    found = mppo.train(TRPO, env, steps=3 * BATCH, out=out, **settings)
+    assert json.dumps(plain(found.metrics)) == json.dumps(plain(wanted.metrics))
+    assert json.dumps(plain(found.evaluations)) == json.dumps(plain(wanted.evaluations))
+    assert not (out / "visits.json").exists()
+    model = mppo.MPPO.load(out, env=env)
+    assert model.evaluate(3)[0] == pytest.approx(found.evaluations[-1]["mean_return"])

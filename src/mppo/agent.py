@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from gymnasium.spaces import Dict, Tuple
 
 from mppo.actor import Actor
 from mppo.errors import BadRequest
@@ -92,7 +93,7 @@ def architecture_of(method: Method, spaces: Spaces) -> Architecture:
 
 def _first_leaf(space: Any, value: Any) -> tuple[Any, np.ndarray]:
     """The first simple part of a space and of an element: its shape tells one from many."""
-    while hasattr(space, "spaces"):
-        key = next(iter(space.spaces)) if isinstance(space.spaces, dict) else 0
-        space, value = space.spaces[key], value[key]
+    while isinstance(space, Dict | Tuple):
+        key: Any = next(iter(space.spaces)) if isinstance(space, Dict) else 0
+        space, value = space[key], value[key]
     return space, np.asarray(value)

@@ -25,12 +25,17 @@ class Situation(Protocol):
 
     @property
     def run(self) -> Run:
-        """The run: state, environments, `agent()`, `snapshot()`."""
+        """The run: state, environments, `trajectories`, `agent()`, `snapshot()`."""
         ...
 
     @property
     def folder(self) -> Path | None:
         """The run directory, if there is one."""
+        ...
+
+    @property
+    def took(self) -> Row:
+        """Seconds of the last iteration: its row of timing.jsonl."""
         ...
 
     @property
@@ -136,15 +141,15 @@ class BestModel(Callback):
                 raise BadRequest("BestModel needs a path, or a run with a directory (out=...)")
             self.path = self.training.folder / "best"
         before = [row[self._name] for row in self.training.evaluations]
-        self.best = max([self.best, *(float(value) for value in before if value is not None)])
+        self.best = max([self.best, *map(_known, before)])
 
     def on_evaluation(self, row: Row) -> None:
         value = row[self._name]
-        if value is None or float(value) <= self.best or self.path is None:
+        if value is None or value <= self.best or self.path is None:
             return
         arrays, data = self.training.run.snapshot()
         saved.save(self.path, self.training.description(), arrays, data)
-        self.best = float(value)
+        self.best = value
 
 
 class StopOnReturn(Callback):
@@ -168,11 +173,11 @@ class StopWithoutImprovement(Callback):
         self._returns: list[float] = []
 
     def on_training_start(self) -> None:
-        self._returns = [float(row["mean_return"]) for row in self.training.evaluations]
+        self._returns = [_known(row["mean_return"]) for row in self.training.evaluations]
 
     def on_evaluation(self, row: Row) -> Answer:
         returns = self._returns
-        returns.append(float(row["mean_return"]))
+        returns.append(_known(row["mean_return"]))
         since_best = len(returns) - 1 - returns.index(max(returns))
         return not (len(returns) > self.min_evaluations and since_best >= self.patience)
 
@@ -189,7 +194,7 @@ class EveryNSteps(Callback):
         self.n, self.function = n, function
 
     def on_iteration(self, row: Row) -> Answer:
-        steps = int(row["steps"])
+        steps: int = row["steps"]
         before = steps - self.training.run.method.batch_size
         return self.function(row) if steps // self.n > before // self.n else None
 
@@ -210,8 +215,8 @@ class ProgressBar(Callback):
         self._progress.start()
 
     def on_iteration(self, row: Row) -> None:
-        said = f"{int(row['steps']):,}  return {float(row['return_mean']):.2f}"
-        self._progress.update(self._task, completed=int(row["steps"]), said=said)
+        said = f"{row['steps']:,}  return {_shown(row['return_mean'])}"
+        self._progress.update(self._task, completed=row["steps"], said=said)
 
     def on_training_end(self) -> None:
         self._progress.stop()
@@ -226,11 +231,20 @@ class PrintRows(Callback):
         self.every = max(every, 1)
 
     def on_iteration(self, row: Row) -> None:
-        if (int(row["iteration"]) + 1) % self.every == 0:
+        if (row["iteration"] + 1) % self.every == 0:
             print(
-                f"{int(row['steps']):>11,} steps  path {int(row['picked'])}  "
-                f"return {float(row['return_mean']):.2f}  kl {float(row['kl']):.4f}"
+                f"{row['steps']:>11,} steps  path {row['picked']}  "
+                f"return {_shown(row['return_mean'])}  kl {_shown(row['kl'], 4)}"
             )
 
     def on_evaluation(self, row: Row) -> None:
-        print(f"{int(row['steps']):>11,} steps  evaluation {float(row['mean_return']):.2f}")
+        print(f"{row['steps']:>11,} steps  evaluation {_shown(row['mean_return'])}")
+
+
+def _known(value: float | None) -> float:
+    """A return to compare with others; one that is not known is below all."""
+    return float("-inf") if value is None else value
+
+
+def _shown(value: float | None, digits: int = 2) -> str:
+    return "-" if value is None else f"{value:.{digits}f}"

@@ -14,7 +14,9 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from mppo import faults
 from mppo.actor import Actor
 from mppo.envs.contract import Limits, Rows
-from mppo.rollout import seeds_for, steps_of
+from mppo.envs.known import lanes_of, seeds_for
+from mppo.envs.lane import Lane
+from mppo.rollout import steps_of
 from mppo.seeding import Role, generator, integer
 from mppo.spaces import Spaces
 
@@ -43,6 +45,7 @@ class Evaluator:
         self.envs, self.spaces, self.seed, self.clip = envs, spaces, seed, clip
         self.watch: Callable[[], None] | None = None  # called after every reset and step
         self._workers = max(1, min(workers, envs.num_envs))
+        self._lanes = lanes_of(envs)
         self._disabled = envs.metadata.get("autoreset_mode") == AutoresetMode.DISABLED
 
     def close(self) -> None:
@@ -62,11 +65,11 @@ class Evaluator:
         if not episodes:
             return Episodes(np.zeros(0), np.zeros(0, int))
         count = self.envs.num_envs
-        if not hasattr(self.envs, "lanes"):
+        if self._lanes is None:
             rounds = range(-(-episodes // count))
             played = [self._in_step(actor, number, deterministic, n) for n in rounds]
         else:
-            play = partial(self._episode, actor, number, deterministic)
+            play = partial(self._episode, self._lanes, actor, number, deterministic)
             rounds = [range(n, min(n + count, episodes)) for n in range(0, episodes, count)]
             played = [self._by_lanes(play, some) for some in rounds]
         returns, lengths = (np.concatenate(part)[:episodes] for part in zip(*played, strict=True))
@@ -93,9 +96,11 @@ class Evaluator:
         stream = generator(self.seed, Role.EVALUATION_ACTIONS, number, e, block)
         return actor.noise(stream, BLOCK)
 
-    def _episode(self, actor: Actor, number: int, deterministic: bool, e: int) -> tuple[float, int]:
+    def _episode(
+        self, lanes: list[Lane], actor: Actor, number: int, deterministic: bool, e: int
+    ) -> tuple[float, int]:
         """One episode by itself: physics runs without the interpreter's lock."""
-        lane = self.envs.lanes[e % self.envs.num_envs]  # type: ignore
+        lane = lanes[e % len(lanes)]
         limits = Limits(self.clip, self.spaces.action.low, self.spaces.action.high)  # type: ignore
         steps = steps_of(lane, actor, limits)
         lane.generator = generator(self.seed, Role.EVALUATION_ENVIRONMENT, number, e)

@@ -8,23 +8,17 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv, VectorEnv
+from gymnasium.vector import AutoresetMode, VectorEnv
 
 from mppo import faults
 from mppo.actor import Actor
 from mppo.chunks import CHUNK, share
-from mppo.envs.checked import CheckedVectorEnv
 from mppo.envs.contract import Halt, Limits, Rows, checked_state
+from mppo.envs.known import lanes_of, seeds_for
 from mppo.errors import BadRequest
 from mppo.seeding import Role, generator, integer
 from mppo.spaces import Spaces
 from mppo.types import Earlier, Trajectories
-
-
-def seeds_for(envs: VectorEnv, seeds: list[int]) -> Any:
-    """A seed for each environment where `reset` takes a list; else one for all."""
-    takes_list = isinstance(envs.unwrapped, SyncVectorEnv | AsyncVectorEnv | CheckedVectorEnv)
-    return seeds if takes_list or hasattr(envs, "get_state") else seeds[0]
 
 
 def steps_of(lane: Any, actor: Actor, limits: Limits) -> Callable[[Rows, int, int], Halt]:
@@ -122,7 +116,7 @@ class Collector:
                 f'"{spaces.name}" restarts in the next step (AutoresetMode.NEXT_STEP), with which '
                 'episodes="continue" would lose samples; use SAME_STEP or DISABLED, or "fresh"'
             )
-        self._lanes: list[Any] | None = getattr(envs, "lanes", None)
+        self._lanes = lanes_of(envs)
         self._workers = max(1, min(workers, envs.num_envs))
         self._pool = ThreadPoolExecutor(self._workers) if self._workers > 1 else None
         self._pending = np.zeros(envs.num_envs, bool)  # resets at the next step, NEXT_STEP only

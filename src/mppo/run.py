@@ -13,6 +13,7 @@ from mppo import checkpoint, theorem
 from mppo.actor import Actor
 from mppo.agent import Agent, architecture_of
 from mppo.checkpoint import Checkpoint
+from mppo.envs.maze import MazeVector
 from mppo.errors import BadRequest, CheckpointError, LearningFault, SlowPath
 from mppo.evaluate import Evaluator
 from mppo.evaluation import Evaluation
@@ -24,6 +25,7 @@ from mppo.policies import Architecture
 from mppo.programs import Programs, programs
 from mppo.rollout import Collector
 from mppo.seeding import LARGEST, Role, sequence
+from mppo.store import plain
 from mppo.tasks import Task
 from mppo.threads import available_cores
 from mppo.types import Trajectories
@@ -119,7 +121,7 @@ class Run:
         return self._collector
 
     def iterate(self) -> Row:
-        """One iteration of Algorithm 1 and its row."""
+        """One iteration of Algorithm 1 and its row, of plain values."""
         measuring = self.iteration < self.method.paths and (
             getattr(self.method.picking, "start", None) == "evaluate"
         )
@@ -134,13 +136,14 @@ class Run:
             )
         self.iteration += 1
         check = self._check
-        return {
+        made = {
             "iteration": self.iteration - 1,
             "steps": self.iteration * self.method.batch_size,
             **row,
             "theorem_bound": None if check is None else check.bound,
             "theorem_slack": None if check is None else check.slack,
         }
+        return plain(made)
 
     def _pick(self, state: State):
         """Lines 2-4, with Theorem 1 checked against what the rule saw."""
@@ -162,16 +165,15 @@ class Run:
         self.doing = f"collecting with path {path}"
         actor = Actor(self.architecture, policy)
         self.trajectories, self._here = self.collector(actor, path, iteration), True
-        if hasattr(self.collector.envs, "cells"):
-            self._count_visits(self.trajectories, path)
+        if isinstance(self.collector.envs, MazeVector):
+            self._count_visits(self.collector.envs, self.trajectories, path)
         self.simulation = time.perf_counter() - started
         self.doing = f"improving path {path}" if self._learnt else "compiling the update"
         self._learnt = True
         return self.trajectories
 
-    def _count_visits(self, trajectories: Trajectories, path: int) -> None:
-        """How often each cell of a grid world was seen under each path."""
-        envs: Any = self.collector.envs
+    def _count_visits(self, envs: MazeVector, trajectories: Trajectories, path: int) -> None:
+        """How often each cell of the maze was seen under each path."""
         shape = envs.layout.walls.shape
         if self.visits is None:
             self.visits = np.zeros((self.method.paths, *shape), np.int64)
@@ -187,7 +189,7 @@ class Run:
         return n * batch // every > (n - 1) * batch // every or n == self.iterations
 
     def evaluate(self) -> Row:
-        """Episodes of the policy that would be picked now."""
+        """Episodes of the policy that would be picked now: their row, of plain values."""
         self.doing = "evaluating"
         i, policy = self.programs.report(self.state)
         wanted = self.evaluation
@@ -197,7 +199,7 @@ class Run:
         actor, number = Actor(self.architecture, policy), self.iteration
         returns = self._evaluator(actor, number, wanted.episodes)
         certain = self._evaluator(actor, number, wanted.deterministic_episodes, deterministic=True)
-        return {
+        made = {
             "steps": self.iteration * self.method.batch_size,
             "path": int(i),
             "returns": returns,
@@ -205,6 +207,7 @@ class Run:
             "returns_deterministic": certain,
             "mean_return_deterministic": certain.mean() if len(certain) else None,
         }
+        return plain(made)
 
     def agent(self) -> Agent:
         """The policy that the picking rule reports now, ready to act."""
@@ -284,10 +287,8 @@ class Run:
         self, visits: np.ndarray | None, here: bool, found: Checkpoint
     ) -> np.ndarray | None:
         """The counts of cells, there exactly if there are cells and something was counted."""
-        cells = hasattr(self.collector.envs, "cells")
-        wanted = None
-        if cells and here:
-            envs: Any = self.collector.envs
+        envs, wanted = self.collector.envs, None
+        if isinstance(envs, MazeVector) and here:
             wanted = (self.method.paths, *envs.layout.walls.shape), np.dtype(np.int64)
         if (None if visits is None else (visits.shape, visits.dtype)) != wanted:
             raise CheckpointError(f'"{found.path}" does not hold the visits of this run')

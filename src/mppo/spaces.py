@@ -15,6 +15,10 @@ from gymnasium.vector.utils import batch_space, iterate
 from mppo.errors import BadRequest
 from mppo.heads import Categorical, Gaussian, Head, Product
 
+LARGEST_GRID = 1000
+"""Numbers of an array of several axes that is taken for a grid of symbols and flattened, as those
+of MiniGrid (7 x 7 x 3) and MinAtar (10 x 10 x 10) are; a larger one is taken for an image."""
+
 
 @dataclass(frozen=True)
 class Spaces:
@@ -26,14 +30,9 @@ class Spaces:
 
     @cached_property
     def observation_size(self) -> int:
-        """Length of a flat observation."""
+        """Length of a flat observation; of what is no vector of numbers, a refusal."""
+        _refuse_words(self.observation, self.name)
         _refuse_images(self.observation, self.name)
-        if not self.observation.is_np_flattenable:
-            raise BadRequest(
-                f'"{self.name}" has the observation space {self.observation}, which cannot be '
-                "flattened to a vector; wrap the environment in a "
-                "gymnasium.ObservationWrapper that gives a Box of one dimension"
-            )
         return int(flatdim(self.observation))
 
     def flatten(self, observations: Any, count: int) -> np.ndarray:
@@ -79,12 +78,30 @@ class Spaces:
         return _first(self.to_env(action[None], clip))
 
 
-def _leaves(space: spaces.Space) -> list[spaces.Space]:
-    if isinstance(space, spaces.Tuple):
-        return [leaf for part in space.spaces for leaf in _leaves(part)]
+def _parts(space: spaces.Space) -> list[tuple[Any, spaces.Space]]:
+    """What a Dict or Tuple is made of, by its keys; nothing of any other space."""
     if isinstance(space, spaces.Dict):
-        return [leaf for part in space.spaces.values() for leaf in _leaves(part)]
+        return list(space.spaces.items())
+    return list(enumerate(space.spaces)) if isinstance(space, spaces.Tuple) else []
+
+
+def _leaves(space: spaces.Space) -> list[spaces.Space]:
+    """The simple spaces inside, in their order."""
+    if isinstance(space, spaces.Tuple | spaces.Dict):
+        return [leaf for _, part in _parts(space) for leaf in _leaves(part)]
     return [space]
+
+
+def _is_text(space: spaces.Space) -> bool:
+    return space.dtype is not None and space.dtype.kind == "U"
+
+
+def _is_numbers(space: spaces.Space) -> bool:
+    """Whether a simple space can be flattened to numbers that mean something."""
+    try:
+        return not _is_text(space) and space.is_np_flattenable
+    except NotImplementedError:  # of somebody else, who did not say
+        return False
 
 
 def _head(space: spaces.Space, name: str) -> Gaussian | Categorical:
@@ -124,9 +141,8 @@ def _width(space: spaces.Space) -> int:
 def _decode(space: spaces.Space, actions: np.ndarray, clip: bool) -> tuple[Any, int]:
     """The leading columns of `actions` as elements of a space, and how many they were."""
     if isinstance(space, spaces.Tuple | spaces.Dict):
-        parts = space.spaces.items() if isinstance(space, spaces.Dict) else enumerate(space.spaces)
         values, at = {}, 0
-        for key, part in parts:
+        for key, part in _parts(space):
             values[key], used = _decode(part, actions[:, at:], clip)
             at += used
         return (values if isinstance(space, spaces.Dict) else tuple(values.values())), at
@@ -152,10 +168,40 @@ def _first(value: Any) -> Any:
 def _refuse_images(space: spaces.Space, name: str) -> None:
     for leaf in _leaves(space):
         shape: tuple[int, ...] = leaf.shape or ()
-        if isinstance(leaf, spaces.Box) and (
-            len(shape) >= 3 or (len(shape) == 2 and leaf.dtype == np.uint8)
-        ):
+        grid = len(shape) >= 3 or (len(shape) == 2 and leaf.dtype == np.uint8)
+        if isinstance(leaf, spaces.Box) and grid and prod(shape) > LARGEST_GRID:
             raise BadRequest(
-                f'"{name}" shows images ({leaf}), which policies here cannot see yet; wrap the '
-                "environment in a gymnasium.ObservationWrapper that gives a vector of features"
+                f'"{name}" shows images ({leaf}), which policies here see as vectors only; flatten '
+                "them (--wrappers gymnasium.wrappers:FlattenObservation), or better, wrap the "
+                "environment in a gymnasium.ObservationWrapper that gives a vector of features "
+                f"(grids of at most {LARGEST_GRID:,} numbers are flattened without a wrapper)"
             )
+
+
+def _refuse_words(space: spaces.Space, name: str) -> None:
+    """Raise for text, whose letters are no numbers, and for what has no fixed length."""
+    for key, part in _parts(space) or [(None, space)]:
+        for leaf in _leaves(part):
+            if _is_numbers(leaf):
+                continue
+            what = str(leaf) if key is None else f'"{key}": {leaf}'
+            if _is_text(leaf):
+                said = f"text ({what}), which no policy here reads"
+            else:
+                said = f"{what}, which cannot be flattened to a vector"
+            raise BadRequest(f'"{name}" observes {said}; {_way_out(space)}')
+
+
+def _way_out(space: spaces.Space) -> str:
+    """How to leave out the parts that are no numbers, where others are left."""
+    kept = [key for key, part in _parts(space) if all(map(_is_numbers, _leaves(part)))]
+    if not kept:
+        return (
+            "wrap the environment in a gymnasium.ObservationWrapper that gives a Box of one "
+            "dimension"
+        )
+    return (
+        "leave it out with a wrapper: --wrappers module:callable (MiniGrid: "
+        "minigrid.wrappers:ImgObsWrapper), or in Python wrappers=[functools.partial("
+        f"gymnasium.wrappers.FilterObservation, filter_keys={kept})]"
+    )

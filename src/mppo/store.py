@@ -245,8 +245,8 @@ class RunDirectory:
         write_atomically(self.path / name, text.encode())
 
     def append(self, name: str, row: dict[str, Any]) -> None:
-        """Add one row to a log."""
-        line = json.dumps(plain(row), allow_nan=False, separators=(",", ":")) + "\n"
+        """Add one row of plain values to a log."""
+        line = json.dumps(row, allow_nan=False, separators=(",", ":")) + "\n"
         self._logs[name].append(line.encode())
 
     def event(self, what: str, **details: Any) -> None:

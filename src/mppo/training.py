@@ -52,6 +52,7 @@ class Training:
         earlier = self._written(directory) if directory is not None else earlier
         self.metrics, self.evaluations, self.timing = map(list, earlier)
         self.stopped = False  # by a callback
+        self.took: Row = {}  # the row of timing.jsonl of the last iteration
         self.promised = 0  # iterations that run.json speaks of, where the run is a part of them
         self._loggers = loggers
         self._saved_at, self._saved = time.monotonic(), -1
@@ -104,7 +105,7 @@ class Training:
                 row, evaluation, timing = self._step()
                 if logs is not None:
                     logs(Record(row, timing, evaluation))
-                self._call(callback, row, evaluation, timing)
+                self._call(callback, row, evaluation)
                 if self._save_due():
                     self.save()
 
@@ -116,13 +117,12 @@ class Training:
         logs.start(self.description(), self.folder, earlier)
         return logs
 
-    def _call(self, callback: callbacks.Callback, row: Row, evaluation: Row | None, timing: Row):
-        """Tell the callback; whatever it raises, the run up to here is not lost."""
-        event = {**row, "timing": timing, "trajectories": self.run.trajectories}
+    def _call(self, callback: callbacks.Callback, row: Row, evaluation: Row | None) -> None:
+        """Tell the callback; whatever it raises or does to the rows, the run is not lost."""
         try:
-            self.stopped = callback("iteration", event) is False
+            self.stopped = callback("iteration", {**row}) is False
             if evaluation is not None:
-                self.stopped |= callback("evaluation", evaluation) is False
+                self.stopped |= callback("evaluation", {**evaluation}) is False
         except Exception as error:
             if self.directory is not None:
                 message = f"{type(error).__name__}: {error}"
@@ -142,7 +142,7 @@ class Training:
         except (EnvironmentFault, LearningFault) as fault:
             self._record(fault)
             raise
-        timing = {
+        self.took = timing = {
             "iteration": row["iteration"],
             "steps": row["steps"],
             "simulation": self.run.simulation,

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import mppo
+from mppo.callbacks import Callback
 from mppo.methods import METHODS
 from mppo.store import plain
 from tests.worlds import ENVS, SMALL, STEPS, ledge, with_paths
@@ -64,12 +65,12 @@ def test_every_method_spends_the_same_samples(name):
     """One batch in every iteration, whichever path it goes to."""
     steps = []
 
-    def count(event, row):
-        seen = row["trajectories"]
-        steps.append(seen.rewards.size)
+    class Count(Callback):
+        def on_iteration(self, row):
+            steps.append(self.training.run.trajectories.rewards.size)
 
     method = SMALL[name]
-    mppo.train(method, ledge, steps=2 * BATCH, eval_every=0, callback=count)
+    mppo.train(method, ledge, steps=2 * BATCH, eval_every=0, callback=Count())
     assert steps == [BATCH, BATCH]
 
 

@@ -10,44 +10,45 @@ from typing import Any
 from mppo.bench.measured import Training
 from mppo.bench.replay import Replay
 from mppo.bench.resident import resident_mib
+from mppo.callbacks import Callback
 from mppo.config import method_named, overridden
 from mppo.lazy import jax
 from mppo.train import train
 
 
-class Clock:
-    """Callback of a run: the wall time of each iteration, everything between included."""
+class Clock(Callback):
+    """The wall time of each iteration, everything between included."""
 
+    wanted: Training
     replay: Replay | None
     episodes: int
 
-    def __init__(self, training: Training):
-        self.training = training
-        self.replay = Replay(training.env, training.seed) if training.replay else None
+    def __init__(self, wanted: Training):
+        self.wanted = wanted
+        self.replay = Replay(wanted.env, wanted.seed) if wanted.replay else None
         self.seconds: list[float] = []
         self.bare: list[float] = []
         self.episodes = 0
         self._seen, self._since = 0, time.perf_counter()
 
-    def __call__(self, event: str, row: dict[str, Any]) -> None:
-        if event != "iteration":
-            return
+    def on_iteration(self, row: dict[str, Any]) -> None:
         for array in jax.live_arrays():  # nothing may go on computing while something else is timed
             if not array.is_deleted():
                 array.block_until_ready()
         took = time.perf_counter() - self._since
         self._seen += 1
-        if self._seen > self.training.warmup:
+        if self._seen > self.wanted.warmup:
             self.seconds.append(took)
-            self._live_again(row)
-        elif self._seen == self.training.warmup and self.training.together:
+            self._live_again(row["iteration"])
+        elif self._seen == self.wanted.warmup and self.wanted.together:
             print("ready", flush=True)
             sys.stdin.readline()
         self._since = time.perf_counter()
 
-    def _live_again(self, row: dict[str, Any]) -> None:
-        if self.replay is not None:
-            episodes = self.replay.episodes(row["iteration"], row["trajectories"])
+    def _live_again(self, iteration: int) -> None:
+        seen = self.training.run.trajectories
+        if self.replay is not None and seen is not None:
+            episodes = self.replay.episodes(iteration, seen)
             self.episodes += len(episodes)
             self.bare.append(self.replay.seconds(episodes))
 

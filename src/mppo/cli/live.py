@@ -126,7 +126,7 @@ def _table(shown: Shown, mark: str) -> Table:
     table.add_column("", overflow="crop")  # what gives way in a narrow terminal
     table.add_column("J", justify="right", no_wrap=True)
     table.add_column("H", justify="right", no_wrap=True)
-    performance, entropy = np.asarray(row["performance"]), np.asarray(row["entropy"])
+    performance, entropy = (np.asarray(row[name], float) for name in ("performance", "entropy"))
     now, most = int(row["picked"]), max(int(shown.picks.max()), 1)
     digits = 3 if np.abs(performance).max() < 100 else 1
     listed = interesting(shown)

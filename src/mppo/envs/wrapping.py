@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 import gymnasium
-from gymnasium.vector import VectorEnv, VectorWrapper
+from gymnasium.vector import VectorWrapper
 
 from mppo.errors import BadRequest, in_words
 
@@ -60,12 +60,6 @@ def imported_wrapper(name: str) -> Wrap:
 
 class Borrowed(VectorWrapper):
     """A vector environment of the user's: used, and left open."""
-
-    def __init__(self, env: VectorEnv) -> None:
-        super().__init__(env)
-        for name in ("get_state", "set_state"):
-            if hasattr(env, name):
-                setattr(self, name, getattr(env, name))
 
     def close(self, **kwargs: Any) -> None:
         """Whoever made it closes it."""

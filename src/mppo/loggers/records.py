@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, Protocol
 from mppo.errors import BadRequest
 from mppo.loggers.names import Row, Scalars
 from mppo.storage import write_atomically
-from mppo.store import RunDirectory, plain, rows
+from mppo.store import RunDirectory, rows
 
 POLL = 1.0  # seconds between looks at a run that goes on
 
@@ -76,21 +76,34 @@ class History(NamedTuple):
 class Loggers:
     """Several loggers fed with the records of one run, each from where it was left.
 
-    A logger that fails is dropped with a warning: the run goes on, and what it missed can be sent
-    afterwards from the run directory.
+    A logger that fails, be it at its start, is dropped with a warning: the run goes on, and what
+    it missed can be sent afterwards from the run directory. A BadRequest at its start is raised:
+    nothing is lost yet, and the caller can put it right.
     """
 
     def __init__(self, loggers: Sequence[Logger]):
         self._waiting, self._scalars = list(loggers), Scalars()
         self._wanted: list[tuple[Logger, int]] = []  # and the first step it is to be told of
+        self._folder: Path | None = None
+
+    @property
+    def left(self) -> int:
+        """How many have begun and not failed."""
+        return len(self._wanted)
 
     def start(
         self, described: Row, folder: Path | None, earlier: History, steps: int | None = None
     ) -> None:
         """Begin all; what they miss of the rows so far is told first."""
+        self._folder, upto = folder, earlier.steps if steps is None else steps
         for logger in self._waiting:
-            upto = earlier.steps if steps is None else steps
-            self._wanted.append((logger, logger.start(described, folder, upto)))
+            try:
+                self._wanted.append((logger, logger.start(described, folder, upto)))
+            except BadRequest:
+                self.close()
+                raise
+            except Exception as error:
+                self._leave_out(logger, error)
         self._scalars = Scalars()
         for record in earlier.records():
             self(record)
@@ -99,7 +112,7 @@ class Loggers:
         """Tell all that want to know."""
         if not self._wanted:
             return
-        numbers = self._scalars(*(plain(part) for part in record))
+        numbers = self._scalars(*record)
         steps = int(record.row["steps"])
         for logger, first in list(self._wanted):
             if steps >= first:
@@ -116,13 +129,16 @@ class Loggers:
             call()
         except Exception as error:
             self._wanted = [one for one in self._wanted if one[0] is not logger]
-            warnings.warn(
-                f"{type(logger).__name__} failed and is left out from here on: "
-                f"{type(error).__name__}: {error}; the run's own files are complete, and "
-                "mppo logs sends them afterwards",
-                RuntimeWarning,
-                stacklevel=4,
-            )
+            self._leave_out(logger, error)
+
+    def _leave_out(self, logger: Logger, error: Exception) -> None:
+        later = "; the run's own files are complete, and mppo logs sends them afterwards"
+        warnings.warn(
+            f"{type(logger).__name__} failed and is left out from here on: "
+            f"{type(error).__name__}: {error}{'' if self._folder is None else later}",
+            RuntimeWarning,
+            stacklevel=5,
+        )
 
 
 def send(folder: str | os.PathLike[str], loggers: Sequence[Logger], follow: bool = False) -> int:
@@ -142,6 +158,8 @@ def send(folder: str | os.PathLike[str], loggers: Sequence[Logger], follow: bool
             if record.row["steps"] > told:
                 to(record)
                 told = int(record.row["steps"])
+        if loggers and not to.left:
+            raise BadRequest(f'no logger is left that takes the rows of "{folder}"')
         if finished or not follow:
             to.close()
             return told

@@ -160,6 +160,8 @@ def test_the_value_of_an_option_is_not_the_method(tmp_path, monkeypatch):
         ["network.hidden", "4"],
         ["batch-size", "200"],
     ]
+
+
 WHOLE = {
     "5000": 5000,
     "1_000_000": 10**6,

@@ -560,6 +560,22 @@ def test_a_run_is_started_anew_from_within_its_own_directory(made, part, monkeyp
     assert outcome(part) == outcome(made / "whole")
 
 
+def test_those_who_only_read_change_nothing(part, tmp_path, capsys):
+    flip(part / "checkpoints" / "000000003.safetensors")
+    before = content(part)
+    assert mppo.load(part).method.paths == 2
+    assert main(["evaluate", str(part), "--episodes", "1", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["steps"] == 400  # of checkpoint 2
+    assert content(part) == before
+    flip(part / "checkpoints" / "000000002.safetensors")
+    before = content(part)
+    with pytest.raises(CheckpointError, match="has no good checkpoint"):
+        mppo.load(part)
+    assert main(["evaluate", str(part)]) == 74
+    assert main(["report", str(part), "--out", str(tmp_path / "page.html")]) == 0
+    assert content(part) == before
+
+
 class InThisProcess:
     """Workers of a grid without processes."""
 

@@ -70,7 +70,7 @@ def doing(part: str, folder: Path, options: argparse.Namespace) -> Iterator[Do]:
         print(f"  moments from seed {stops.SEED}")
         yield lambda case: one(case, references)
     elif part == "grids":
-        yield grids.Grids(folder).interrupted
+        yield grids.Grids(folder).run
     elif part in ("failpoints", "faults"):
         with workers(part, folder, options.jobs) as do:
             yield do
@@ -151,7 +151,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         "python -m campaign",
         description="Long tests of reliability. Each part does only what is missing in "
-        "results/reliability.",
+        "results/reliability. Runs of which no checkpoint is good (all damaged, unreadable or of a "
+        "newer format; logs edited or cut) are tried in fuzz (every kind), kills and grids (all "
+        "damaged after a stop); failpoints also tries every call of a start from scratch and of a "
+        "resume from an older checkpoint.",
         epilog="counts: " + "; ".join(f"{p}: {what} ({n})" for p, (what, n) in COUNTS.items()),
     )
     known = [*PARTS, "all", "report", "golden"]

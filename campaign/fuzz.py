@@ -1,4 +1,4 @@
-"""Ten thousand damaged files, opened in batches by guarded processes."""
+"""Ten thousand damaged files, opened in batches by guarded processes; and runs with none good."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import sys
 from collections import Counter
 from pathlib import Path
 
+from campaign import refusals
 from campaign.ledger import Row
 from campaign.opening import FOUND_OUT
 from campaign.small import surroundings
@@ -17,13 +18,31 @@ COUNT = 12_000  # of which more than 10,000 are refused; the rest are valid and 
 
 
 def cases(count: int = COUNT) -> list[str]:
-    """Batches of numbers: "0-499"."""
+    """Batches of numbers, "0-499", and the ways in which no checkpoint of a run is good."""
     starts = range(0, count, BATCH)
-    return [f"{start}-{start + BATCH - 1}" for start in starts]  # whole ones: none counts twice
+    whole = [f"{start}-{start + BATCH - 1}" for start in starts]  # none counts twice
+    return [*whole, *refusals.KINDS]
+
+
+def no_good(kind: str, count: int = refusals.COUNT) -> Row:
+    """Runs with every checkpoint refused, in a process of its own."""
+    answer = subprocess.run(
+        [sys.executable, "-m", "campaign.refusals", kind, str(count)],
+        env=surroundings(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if answer.returncode:
+        return {"ok": False, "wrong": [f"ended ({answer.returncode}): {answer.stderr[-300:]}"]}
+    found = json.loads(answer.stdout.splitlines()[-1])
+    return {**found, "ok": not found["wrong"]}
 
 
 def batch(case: str, folder: Path) -> Row:
     """Open all files of a batch; a process that ends over one of them is followed by another."""
+    if case in refusals.KINDS:
+        return no_good(case)
     first, last = map(int, case.split("-"))
     counts: Counter[str] = Counter()
     wrong: list[str] = []

@@ -1,4 +1,8 @@
-"""Grids whose driver and runs are killed at random moments and then go on: the same tables."""
+"""Grids whose driver and runs are killed at random moments and then go on: the same tables.
+
+In some of them all checkpoints of a run are damaged: that run is refused by name and left as it
+is, the others come to their end, and once it is started from scratch the tables are the same.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +15,14 @@ import time
 from collections import Counter
 from pathlib import Path
 
+from campaign import refusals
 from campaign.ledger import Row
-from campaign.small import call, mppo_command, outcome, surroundings
+from campaign.small import call, contents, mppo_command, outcome, surroundings
+from mppo import checkpoint
 from mppo.experiments.grid import opened
 from mppo.paper.tables import table
+from mppo.storage import locked
+from mppo.store import rows
 
 SEED = 20_261_117  # of the moments
 KILLS = 4  # of each grid
@@ -30,8 +38,8 @@ METHODS = ("trpo", "mp-trpo", "ppo")
 
 
 def cases(count: int = 20) -> list[str]:
-    """One grid each."""
-    return [str(n) for n in range(count)]
+    """One grid each, "7"; for one in five, one more with a run without a good checkpoint."""
+    return [*map(str, range(count)), *(f"damaged {n}" for n in range(count // 5))]
 
 
 class Grids:
@@ -60,6 +68,10 @@ class Grids:
             stderr=subprocess.DEVNULL,
         )
 
+    def run(self, case: str) -> Row:
+        """One case of either kind."""
+        return self.damaged(case) if case.startswith("damaged") else self.interrupted(case)
+
     def interrupted(self, case: str) -> Row:
         """Kill the driver, a run, or all of them, several times; then on to the end."""
         draw, out = random.Random(f"{SEED} {case}"), self.folder / f"grid-{case}"
@@ -86,6 +98,49 @@ class Grids:
             row["said"] = answer.stderr[-400:]
         shutil.rmtree(out, ignore_errors=True)
         return row
+
+    def damaged(self, case: str) -> Row:
+        """Stop a grid, damage all checkpoints of a run, and go on: with it refused, then anew."""
+        out = self.folder / f"grid-{case.replace(' ', '-')}"
+        run = self._stopped(out)
+        refusals.damaged(run, random.Random(f"{SEED} {case}"))
+        before, answer = contents(run), call(self._words(out), self.folder)
+        wrong = [] if answer.returncode == 1 else [f"the grid exits {answer.returncode}"]
+        if f"mppo resume {run} --from-scratch" not in answer.stderr:
+            wrong.append(f"no way out in: {answer.stderr[-400:]}")
+        if contents(run) != before:
+            wrong.append("the refused run was changed")
+        done = len(list(out.glob("runs/*/final.json")))
+        do = lambda words: (call(words, self.folder).returncode, "")
+        fresh = self.reference[run.name]
+        wrong += refusals.started_anew(run, do, fresh)  # type: ignore
+        answer = call(self._words(out), self.folder)
+        found = result(out) if answer.returncode == 0 else {}
+        row: Row = {"runs done beside it": done, "wrong": wrong}
+        row["different"] = [n for n in self.reference if found.get(n) != self.reference[n]]
+        row["ok"] = not wrong and not row["different"] and done == len(opened(out).entries()) - 1
+        shutil.rmtree(out, ignore_errors=True)
+        return row
+
+    def _stopped(self, out: Path) -> Path:
+        """Stop a grid when a run of it is under way; returns that run, saved and left."""
+        driver, found = self._start(out), None
+        try:
+            while found is None and driver.poll() is None:
+                time.sleep(0.01)
+                begun = [p.parent for p in out.glob("runs/*/metrics.jsonl") if p.stat().st_size]
+                found = next((run for run in begun if len(rows(run, "metrics.jsonl")) > 2), None)
+            driver.terminate()  # its runs are told so by the kernel
+            driver.wait()
+        finally:
+            driver.kill()
+        if found is None:
+            raise RuntimeError("the grid came to its end before it could be stopped")
+        while locked(found):
+            time.sleep(0.01)
+        if (found / "final.json").exists() or not checkpoint.numbers(found / "checkpoints"):
+            raise RuntimeError(f"{found.name} was not stopped on its way")
+        return found
 
     def _kill(self, driver: subprocess.Popen, draw: random.Random) -> str:
         """One of three ways; what was hit."""

@@ -109,7 +109,8 @@ class Opener:
     def _state(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """What a checkpoint of it holds."""
         found = checkpoint.load(self.where / "checkpoints", 2)
-        return found.arrays, {k: v for k, v in found.data.items() if k != "offsets"}
+        left_out = ("offsets", "logs_sha256")  # of the logs beside it, which a model has not
+        return found.arrays, {k: v for k, v in found.data.items() if k not in left_out}
 
     def put(self, files: Good) -> None:
         """Write the files as they would lie there."""

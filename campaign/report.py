@@ -12,16 +12,20 @@ from campaign.ledger import RESULTS, ROOT, Ledger, Row
 PAGE = ROOT / "docs" / "results" / "reliability.md"
 ASKED = {
     "kills": "`kill -9` at 50 random moments of each of trpo, ppo, mp-trpo, mp-ppo, on Hopper-v5 "
-    "and the Maze, then on to the end | 200 of 200 bit-identical; 0 unreadable run directories",
+    "and the Maze, then on to the end; 20 more with all checkpoints damaged: refused, then from "
+    "scratch | 220 of 220 bit-identical; 0 unreadable run directories; 0 bytes of a refused run "
+    "changed or lost",
     "grids": "`kill -9` of the driver of a grid, of one of its runs or of all at once, 4 times at "
-    "random moments of each of 20 grids of 6 runs, then on to the end | 20 of 20 with "
-    "byte-identical tables and runs",
+    "random moments of each of 20 grids of 6 runs, then on to the end; 4 more with all "
+    "checkpoints of a run damaged | 24 of 24 with byte-identical tables and runs",
     "failpoints": "crash at every call that writes (open, write, fsync, close, rename, unlink), "
-    "and ENOSPC, EDQUOT, EIO, EACCES, EROFS at each | every state loads; 0 silent successes",
+    "and ENOSPC, EDQUOT, EIO, EACCES, EROFS at each, also of a start from scratch and of a resume "
+    "from an older checkpoint | every state loads; 0 silent successes; 0 bytes lost",
     "signals": "SIGTERM and SIGINT at 30 random moments each | 60 of 60 save, exit 143 or 130, "
     "end bit-exact",
     "fuzz": "10,000 damaged or hostile files, opened under limits of memory and time and an audit "
-    "hook | 10,000 clean errors; 0 crashes; 0 code executed",
+    "hook; runs with no good checkpoint in 6 ways | 10,000 clean errors; 0 crashes; 0 code "
+    "executed; every such run refused with no byte changed, then started anew with none lost",
     "faults": "12 kinds of environment fault, at the first step and at step 1,000, K = 1 and 5 | "
     "all stop in that step, all fields named",
     "races": "8 processes race for one run directory, 100 rounds | exactly 1 winner each",
@@ -31,7 +35,7 @@ ASKED = {
     "at most 2 %; open files constant",
     "overhead": "cost of checks and checkpoints on Hopper-v5 | at most 3 % of throughput",
 }
-ENOUGH = {"kills": 200, "grids": 20, "failpoints": 600, "signals": 60, "faults": 48, "races": 100}
+ENOUGH = {"kills": 220, "grids": 24, "failpoints": 1000, "signals": 60, "faults": 48, "races": 100}
 Found = tuple[str, bool, bool]  # in words; whether it is enough; whether it is as promised
 
 
@@ -50,6 +54,10 @@ def kills(rows: list[Row]) -> Found:
     unreadable = sum(bool(row.get("unreadable")) for row in rows)
     same = _same(rows)
     words = f"{same} of {len(rows)} bit-identical; {unreadable} unreadable. Hit: {where}"
+    refused = [row for row in rows if "wrong" in row]
+    if refused:
+        well = sum(not row["wrong"] for row in refused)
+        words += f". All checkpoints damaged: {well} of {len(refused)} refused unchanged, then anew"
     return words, len(rows) >= ENOUGH["kills"], _ok(rows) == len(rows)
 
 
@@ -60,6 +68,9 @@ def grids(rows: list[Row]) -> Found:
         hits.update(row.get("kills", {}))
     what = ", ".join(f"{count} {name}" for name, count in hits.most_common())
     words = f"{_same(rows)} of {len(rows)} identical. Killed: {what}"
+    refused = [row for row in rows if "wrong" in row]
+    if refused:
+        words += f". A run damaged: {_ok(refused)} of {len(refused)} as promised"
     return words, len(rows) >= ENOUGH["grids"], _ok(rows) == len(rows)
 
 
@@ -73,6 +84,10 @@ def failpoints(rows: list[Row]) -> Found:
         f"{loads} of {len(rows)} load and end bit-identical; {silent} silent. {deaths} deaths "
         f"({real} of real processes), {len(rows) - deaths} failed calls"
     )
+    others = [row for row in rows if "beginning" in row]
+    if others:
+        lost = sum(row.get("lost", 0) for row in others)
+        words += f"; {len(others)} of them in other beginnings, with {lost} files lost"
     return words, len(rows) >= ENOUGH["failpoints"], _ok(rows) == len(rows)
 
 
@@ -96,7 +111,11 @@ def fuzz(rows: list[Row]) -> Found:
         f"{counts['refused']:,} clean errors; {bad} crashes; {counts['forbidden']} forbidden "
         f"events. {counts['loaded']:,} more were valid files of other content, and load"
     )
-    return words, counts["refused"] >= 10_000, _ok(rows) == len(rows)
+    if counts["runs"]:
+        wrong = sum(len(row["wrong"]) for row in rows if "runs" in row.get("counts", {}))
+        words += f". {counts['runs']} runs without a good checkpoint: {wrong} not as promised"
+    enough = counts["refused"] >= 10_000 and counts["runs"] >= 120
+    return words, enough, _ok(rows) == len(rows)
 
 
 def faults(rows: list[Row]) -> Found:

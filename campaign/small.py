@@ -95,6 +95,14 @@ def differences(path: Path, reference: tuple) -> list[str]:
     return [name for name, found, wanted in pairs if found != wanted]
 
 
+def contents(path: Path) -> dict[str, bytes | None]:
+    """Every file below a directory with its bytes, and every directory with None."""
+    return {
+        str(found.relative_to(path)): found.read_bytes() if found.is_file() else None
+        for found in path.rglob("*")
+    }
+
+
 def state_of(path: Path) -> str:
     """How far a run had come when it was stopped, from its files alone."""
     if not (path / "run.json").exists():

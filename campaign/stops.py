@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from campaign import refusals
 from campaign.ledger import Row
 from campaign.small import (
     METHODS,
@@ -28,6 +29,7 @@ from campaign.small import (
     unreadable,
 )
 from mppo import checkpoint
+from mppo.storage import asides
 from mppo.store import rows
 
 SEED = 20_261_116  # of the moments
@@ -37,8 +39,12 @@ Reference = tuple[tuple, float]  # outcome and seconds of a run that nobody stop
 
 
 def kill_cases(count: int = 50) -> list[str]:
-    """`kill -9` for every method, in turn on the environments: "trpo 7"."""
-    return [f"{method} {n}" for n in range(count) for method in METHODS]
+    """`kill -9` for every method, in turn on the environments: "trpo 7".
+
+    For one in ten more, all checkpoints are damaged before it goes on: "trpo 7 damaged".
+    """
+    plain = [f"{method} {n}" for n in range(count) for method in METHODS]
+    return plain + [f"{method} {n} damaged" for n in range(count // 10) for method in METHODS]
 
 
 def signal_cases(count: int = 30) -> list[str]:
@@ -128,18 +134,19 @@ def taken_up(run: Small, out: Path, by_resume: bool, reference: tuple) -> list[s
 
 def kill(case: str, references: References) -> Row:
     """`kill -9` at a random moment, then on to the end."""
-    method, n = case.split()
-    run, out = place(method, int(n)), references.folder / f"kill-{method}-{n}"
+    method, n, *damage = case.split()
+    run, out = place(method, int(n)), references.folder / f"kill-{case.replace(' ', '-')}"
     wanted, seconds = references[run]
     for draw in range(DRAWS):
         part, started = moment(case, draw), time.monotonic()
         due = partial(operator.le, part * seconds)
         code, _ = stopped_when(run, out, due, signal.SIGKILL)
-        if code != 0:
+        if code != 0 and (not damage or state_of(out) == "mid-run"):
             break
-        seconds = min(seconds, time.monotonic() - started)  # it ended sooner than the reference
+        if code == 0:
+            seconds = min(seconds, time.monotonic() - started)  # sooner than the reference
         if draw < DRAWS - 1:
-            shutil.rmtree(out)
+            shutil.rmtree(out, ignore_errors=True)
     row: dict[str, Any] = {
         "env": run.env,
         "episodes": run.episodes,
@@ -150,10 +157,27 @@ def kill(case: str, references: References) -> Row:
     }
     if code != -signal.SIGKILL:  # a run that ended before it could be killed shows nothing
         row["code"] = code
-    row["different"] = taken_up(run, out, int(n) % 2 == 1, wanted)
-    row["ok"] = not row["different"] and not row["unreadable"] and "code" not in row
-    shutil.rmtree(out, ignore_errors=True)
+    if damage and row["state"] == "mid-run":
+        row["wrong"] = _without_checkpoints(case, out, wanted)
+        row["different"] = differences(out, wanted)
+    else:
+        row["different"] = taken_up(run, out, int(n) % 2 == 1, wanted)
+    well = not row["different"] and not row["unreadable"] and not row.get("wrong")
+    row["ok"] = well and "code" not in row
+    for made in (out, *asides(out)):
+        shutil.rmtree(made, ignore_errors=True)
     return row
+
+
+def _without_checkpoints(case: str, out: Path, wanted: tuple) -> list[str]:
+    """What is wrong with how a killed run, all of its checkpoints damaged, is met."""
+
+    def do(words: list[str]) -> tuple[int, str]:
+        answer = call([*words, "--checkpoint-every", "1"], out.parent)
+        return answer.returncode, answer.stderr
+
+    refusals.damaged(out, random.Random(f"{SEED} {case} damage"))
+    return refusals.refused(out, do) + refusals.started_anew(out, do, wanted)
 
 
 def ask_to_stop(case: str, references: References) -> Row:

@@ -15,7 +15,7 @@ import mppo
 from mppo import checkpoint, storage
 from mppo.cli import main
 from mppo.config import overridden
-from mppo.errors import BadRequest, CheckpointError, PassedOver, RunLocked
+from mppo.errors import BadRequest, CheckpointError, PassedOver, RunLocked, StorageFault
 from mppo.evaluation import Evaluation
 from mppo.experiments.collection import collect
 from mppo.experiments.compact import compact
@@ -222,8 +222,15 @@ def test_what_cannot_be_moved_is_left_and_costs_no_other_checkpoint(tmp_path):
     assert "passed over and left where it is" in directory.passed_over
     directory.save(2, ARRAYS, {"iteration": 2})
     assert checkpoint.numbers(path / "checkpoints") == [3, 2]
-    directory.close()
+    with pytest.raises(StorageFault, match=r'write ".*/refused": File exists'):
+        directory.save(3, ARRAYS, {"iteration": 3})
     assert (path / "checkpoints" / "000000003.safetensors").read_bytes() == bad
+    (path / "checkpoints" / "refused").unlink()
+    directory.save(3, ARRAYS, {"iteration": 3})
+    directory.close()
+    assert checkpoint.load(path / "checkpoints", 3).data["iteration"] == 3
+    kept = path / "checkpoints" / "refused" / "000000003.safetensors"
+    assert kept.read_bytes() == bad
 
 
 def test_the_checkpoint_just_written_is_never_pruned(tmp_path):
@@ -551,6 +558,22 @@ def test_a_run_is_started_anew_from_within_its_own_directory(made, part, monkeyp
     assert main([*words("resume", "."), "--from-scratch"]) == 0
     assert content(part.with_name("run.aside-1")) == before
     assert outcome(part) == outcome(made / "whole")
+
+
+def test_those_who_only_read_change_nothing(part, tmp_path, capsys):
+    flip(part / "checkpoints" / "000000003.safetensors")
+    before = content(part)
+    assert mppo.load(part).method.paths == 2
+    assert main(["evaluate", str(part), "--episodes", "1", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["steps"] == 400  # of checkpoint 2
+    assert content(part) == before
+    flip(part / "checkpoints" / "000000002.safetensors")
+    before = content(part)
+    with pytest.raises(CheckpointError, match="has no good checkpoint"):
+        mppo.load(part)
+    assert main(["evaluate", str(part)]) == 74
+    assert main(["report", str(part), "--out", str(tmp_path / "page.html")]) == 0
+    assert content(part) == before
 
 
 class InThisProcess:

@@ -38,7 +38,7 @@ class LearningFault(RuntimeError):
 
 
 class CheckpointError(ValueError):
-    """A file is not what it should be; it was not used."""
+    """A file is not what it should be; it was not used, and nothing was changed for its sake."""
 
     exit_code = 74
 

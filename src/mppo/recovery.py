@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from mppo import checkpoint
 from mppo.checkpoint import Checkpoint, read_bytes
 from mppo.errors import CheckpointError
-from mppo.storage import moved, present
+from mppo.storage import moved, present, reported
 
 LARGEST_LOG = 1 << 40  # bytes
 _ARRAYS = re.compile(r"(\d{9})\.safetensors")
@@ -72,19 +72,14 @@ def none_good(path: Path, why: str) -> CheckpointError:
     )
 
 
-def set_aside(path: Path, refused: Refused) -> str | None:
-    """Move the files of a checkpoint to `checkpoints/refused`: where they are now.
-
-    None where the file system does not let it: what cannot be read may not be movable either, and
-    the run can go on beside it.
-    """
+def set_aside(path: Path, number: int) -> str:
+    """Move the files of a checkpoint to `checkpoints/refused`; returns where they are now."""
     folder = path / "checkpoints"
-    files = [folder / f"{refused.number:09d}{suffix}" for suffix in _SUFFIXES]
-    try:
-        targets = moved([file for file in files if present(file)], folder / "refused")
-    except (OSError, CheckpointError):
-        return None
-    return str(targets[-1].relative_to(path))
+    files = [folder / f"{number:09d}{suffix}" for suffix in _SUFFIXES]
+    files = [file for file in files if present(file)]  # an earlier attempt may have moved some
+    with reported(folder / "refused"):
+        targets = moved(files, folder / "refused")
+    return str([folder / "refused", *targets][-1].relative_to(path))
 
 
 def _listed(folder: Path) -> tuple[list[int], list[int]]:

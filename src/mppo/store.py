@@ -15,7 +15,7 @@ import numpy as np
 
 from mppo import checkpoint, recovery
 from mppo.checkpoint import Checkpoint, check_format, hash_of, read_json
-from mppo.errors import BadRequest, CheckpointError
+from mppo.errors import BadRequest, CheckpointError, StorageFault
 from mppo.storage import Appender, Lock, present, renamed_aside, reported, write_atomically
 
 FORMAT = 1
@@ -60,6 +60,7 @@ class RunDirectory:
         self._logs: dict[str, Appender] = {}
         self._events: Appender | None = None
         self.refused: list[str] = []  # why newer checkpoints were passed over
+        self._left: list[int] = []  # those of them that could not be moved out of the way
         self.passed_over = ""  # the same in one line, for people
         self.aside: Path | None = None  # where the run is that was here before
 
@@ -133,12 +134,12 @@ class RunDirectory:
     def _go_on_from(self, choice: recovery.Choice) -> None:
         """Put out of the way what is refused, and cut the logs back to what is not."""
         done = 0 if choice.found is None else choice.found.data["iteration"]
-        places = [recovery.set_aside(self.path, one) for one in choice.refused]
-        for one, place in zip(choice.refused, places, strict=True):
+        for one in choice.refused:
+            place = self._set_aside(one.number)
             self.event("checkpoint refused", number=one.number, reason=one.reason, moved_to=place)
         if choice.found is not None and choice.refused:
             self.refused = [one.reason for one in choice.refused]
-            where = "left where it is" if None in places else "moved to checkpoints/refused"
+            where = "left where it is" if self._left else "moved to checkpoints/refused"
             self.passed_over = (
                 f'"{self.path}" goes on from checkpoint {done}; passed over and {where}: '
                 + "; ".join(self.refused)
@@ -151,6 +152,14 @@ class RunDirectory:
             self._logs[name] = Appender(self.path / name, offsets[name])
         before = {} if self.aside is None else {"before": self.aside.name}
         self.event("start" if choice.found is None else "resume", iteration=done, **before)
+
+    def _set_aside(self, number: int) -> str | None:
+        """Where a refused checkpoint is now; None if it stays, since it cannot be moved now."""
+        try:
+            return recovery.set_aside(self.path, number)
+        except (StorageFault, CheckpointError):
+            self._left.append(number)
+            return None
 
     def _iterations_at_end(self) -> Any:
         """What `final.json` says; None if it cannot be read."""
@@ -230,6 +239,9 @@ class RunDirectory:
 
     def save(self, number: int, arrays: dict[str, np.ndarray], data: dict[str, Any]) -> None:
         """Write a checkpoint that remembers how far the logs had come."""
+        if number in self._left:  # the last chance: nothing is written over
+            recovery.set_aside(self.path, number)
+            self._left.remove(number)
         for log in self._logs.values():
             log.sync()
         remembered = {

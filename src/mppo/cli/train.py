@@ -107,7 +107,7 @@ def _own_fields() -> tuple[fields.Option, ...]:
     field = fields.Option
     return (
         field("steps", int, 1_000_000, "Environment steps (whole batches: at least this)."),
-        field("seed", int, 0, "Seed of everything random."),
+        field("seed", int, 0, "Seed of everything random, 0 to 2^63 - 1."),
         field("out", str | None, None, "Run directory; by default a new one under runs/.", "DIR"),
         field(
             "from_scratch",

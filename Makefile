@@ -40,7 +40,7 @@ static: $(READY)
 	$(call step,types,$(BIN)/pyright)
 	$(call step,import layers,$(BIN)/lint-imports --no-logo)
 
-slow: $(READY) ## a real Ray cluster that loses workers and a node (minutes)
+slow: $(READY) .venv-lock/bin/uv ## a real Ray cluster, and the wheel in clean environments (minutes)
 	$(call step,slow tests,$(BIN)/pytest -m "" tests/slow)
 
 campaign: $(READY) ## the long tests of reliability: an hour; goes on where it was left

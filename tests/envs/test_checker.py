@@ -8,6 +8,9 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 
 import mppo.envs  # noqa: F401
+from mppo.envs.checked import CheckedVectorEnv
+from mppo.envs.mujoco_vector import MujocoVectorEnv
+from mppo.envs.robots import Workshop, mujoco_task
 
 from .roll import NUMPY_IDS, SPARSE_IDS
 
@@ -74,6 +77,26 @@ def test_vector_draws_each_lane_in_its_own_context():
         assert image.shape == (480, 480, 3)
         assert image.mean() > 50.0
     env.close()
+
+
+def test_visual_options_are_a_dict_for_every_gymnasium(monkeypatch):
+    """Gymnasium 1.2 looks into them; since 1.3 it takes None as well."""
+    chosen = {2: True}
+    plain, special = (
+        Workshop(mujoco_task("Hopper-v5"), **given) for given in ({}, {"visual_options": chosen})
+    )
+    renderer = "gymnasium.envs.mujoco.mujoco_rendering.MujocoRenderer"
+    monkeypatch.setattr(renderer, lambda *given: given)
+    assert plain.renderer(plain.lane())[-1] == {}
+    assert special.renderer(special.lane())[-1] == chosen
+
+
+@pytest.mark.parametrize("kind", [MujocoVectorEnv, CheckedVectorEnv])
+def test_what_could_not_be_made_can_be_closed(kind):
+    """Gymnasium 1.2 does so from `__del__`; an error there would be printed after the real one."""
+    env = kind.__new__(kind)
+    env.close()
+    assert env.closed
 
 
 def test_pictures():

@@ -24,7 +24,7 @@ from .generators import seeds_for
 class CheckedVectorEnv(VectorEnv):
     """Environments made by callables, stepped one after the other."""
 
-    envs: list[Any]
+    envs: Sequence[Any] = ()  # Gymnasium 1.2 closes also what could not be made
     name: str
     num_envs: int
     metadata: dict[Any, Any]

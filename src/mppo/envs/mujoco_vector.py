@@ -39,6 +39,8 @@ class MujocoVectorEnv(VectorEnv):
     workshop: Workshop
     horizon: int
     metadata: dict[str, Any]
+    _pool: ThreadPoolExecutor | None = None  # Gymnasium 1.2 closes also what could not be made
+    _renderers: Sequence[Any] = ()
 
     def __init__(
         self,
@@ -73,8 +75,8 @@ class MujocoVectorEnv(VectorEnv):
         self._terminated = np.zeros(self.num_envs, dtype=np.bool_)
         self._truncated = np.zeros(self.num_envs, dtype=np.bool_)
         self._pending = np.zeros(self.num_envs, dtype=np.bool_)
-        self._pool = ThreadPoolExecutor(self.threads) if self.threads > 1 else None
-        self._renderers: list[Any] = []
+        if self.threads > 1:
+            self._pool = ThreadPoolExecutor(self.threads)
 
     @property
     def np_random(self) -> tuple[np.random.Generator, ...]:  # as SyncVectorEnv has it
@@ -167,7 +169,7 @@ class MujocoVectorEnv(VectorEnv):
             self._pool.shutdown()
         for renderer in self._renderers:
             renderer.close()
-        self._renderers = []
+        self._renderers = ()
 
 
 def _checked_threads(threads: int) -> int:

@@ -129,7 +129,7 @@ class Workshop:
             self.kwargs.get("max_geom", 1000),
             base.camera_id,
             base.camera_name,
-            self.kwargs.get("visual_options"),
+            self.kwargs.get("visual_options") or {},  # Gymnasium before 1.3 wants a dict
         )
 
 

@@ -70,6 +70,10 @@ def whole_number(text: str) -> int:
     (1000000, 1000000, 5000)
     """
     try:
+        return int(text)  # a float would round a large seed
+    except ValueError:
+        pass
+    try:
         value = float(text)
         if not value.is_integer():
             raise ValueError

@@ -230,8 +230,7 @@ class Page:
             + message
             + self._drawings(run, with_maps)
             + self._evaluations(run)
-            + tag("h3", "The command to repeat it")
-            + tag("pre", tag("code", escaped(repeat.command(run), 5000)))
+            + repeat.section(run)
         )
 
     def _evaluations(self, run: RunRecord) -> str:
@@ -251,9 +250,7 @@ class Page:
             parts += [tag("h3", "What differs"), differ]
         if single:
             run = self.runs[0]
-            parts += [tag("h3", "The command to repeat it")]
-            parts += [tag("pre", tag("code", escaped(repeat.command(run), 5000)))]
-            parts += [self._evaluations(run)]
+            parts += [repeat.section(run), self._evaluations(run)]
         shared = "All settings" if single else "What all runs share"
         parts += [_folded(shared, tables.common(self.groups), single)]
         parts += [_folded("Versions", tables.versions(self.runs), single)]

@@ -63,14 +63,14 @@ def test_the_help_of_a_method_shows_its_own_fields_and_defaults(capsys):
 
 
 def test_spaces_that_cannot_be_served_are_named_in_one_line(tmp_path, capsys):
-    image = spaces.Box(0, 255, (8, 8, 3), np.uint8)
+    image = spaces.Box(0, 255, (84, 84, 3), np.uint8)
     gymnasium.register("tests/Image-v0", lambda: Anything(image, spaces.Discrete(2)))
     try:
         assert run("train", "trpo", "tests/Image-v0", "--out", str(tmp_path / "run")) == 2
     finally:
         del gymnasium.registry["tests/Image-v0"]
     said = capsys.readouterr().err
-    assert '"tests/Image-v0" shows images (Box(0, 255, (8, 8, 3), uint8))' in said
+    assert '"tests/Image-v0" shows images (Box(0, 255, (84, 84, 3), uint8))' in said
     assert said.count("\n") == 1
 
 

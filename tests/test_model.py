@@ -337,7 +337,7 @@ def test_damaged_and_foreign_files_are_refused(whole, tmp_path):
 
 def test_a_model_of_a_callable_needs_it_again(whole, tmp_path):
     file = whole.save(tmp_path / "model")
-    with pytest.raises(BadRequest, match='unknown environment "Ledge"'):
+    with pytest.raises(BadRequest, match='given from Python; "Ledge" is only its name'):
         mppo.MPPO.load(file)
     with pytest.raises(CheckpointError, match="this configuration needs"):
         mppo.MPPO.load(file, "CartPole-v1")

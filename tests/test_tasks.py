@@ -159,6 +159,43 @@ def test_wrappers_are_applied_in_order_and_recorded_by_name():
         vector.close()
 
 
+class Times:
+    """A wrapper with a state of its own: a callable object."""
+
+    def __init__(self, factor):
+        self.factor = factor
+
+    def __call__(self, env):
+        return gymnasium.wrappers.TransformReward(env, lambda reward: self.factor * reward)
+
+    @classmethod
+    def twice(cls, env):
+        return cls(2)(env)
+
+
+def test_arguments_that_no_file_can_hold_make_it_one_from_python():
+    """Infinity would come back from run.json as None, and the robot would never be healthy."""
+    finite = {"healthy_z_range": (0.7, 9.0), "reset_noise_scale": np.float32(0.1)}
+    assert not task("Hopper-v5", **finite).from_python
+    for value in ((0.7, np.inf), [0.7, float("inf")], np.array([0.7, np.inf])):
+        assert task("Hopper-v5", healthy_z_range=value).from_python
+    assert task("Hopper-v5", default_camera_config={"distance": float("nan")}).from_python
+
+
+def test_objects_do_not_pass_for_their_class():
+    """Imported by its name, Times would be called with an environment for its factor."""
+    names = task("CartPole-v1", wrappers=[Times(3), Times(3).__call__, Times.twice]).wrappers
+    assert names == (
+        "tests.test_tasks:Times object",
+        "tests.test_tasks:Times.__call__ object",
+        "tests.test_tasks:Times.twice",
+    )
+    for name in names[:2]:
+        with pytest.raises(BadRequest, match="go on from Python with the same wrappers"):
+            imported_wrapper(name)
+    assert imported_wrapper(names[2]) == Times.twice
+
+
 def test_a_time_limit_among_the_wrappers_is_the_horizon():
     limit = partial(gymnasium.wrappers.TimeLimit, max_episode_steps=20)
     name = "gymnasium.wrappers.common:TimeLimit(max_episode_steps=20)"
@@ -206,6 +243,10 @@ def test_a_recorded_task_runs_no_code_without_consent():
     assert recorded_task(described, allow_imports=True).wrappers == ("tests.test_tasks:Halved",)
     assert recorded_task(described, wrappers=[]).wrappers == ()
     assert recorded_task({"env": "CartPole-v1", "env_kwargs": {}}).name == "CartPole-v1"
+    given = {"env": "CartPole-v1", "env_kwargs": {}, "env_from_python": True}
+    with pytest.raises(BadRequest, match='given from Python; "CartPole-v1" is only its name'):
+        recorded_task(given, allow_imports=True)
+    assert recorded_task(given, "CartPole-v1").name == "CartPole-v1"
     with pytest.raises(BadRequest, match=r"evil:Env-v0.*not imported"):
         recorded_task({"env": "evil:Env-v0", "env_kwargs": {}})
 

@@ -1,5 +1,6 @@
 """Films show the very episodes that an evaluation plays."""
 
+import json
 import os
 import re
 import subprocess
@@ -29,11 +30,11 @@ class Shown(Ledge):
 
     metadata = {"render_modes": ["rgb_array"], "render_fps": 10}  # noqa: RUF012
 
-    def __init__(self, render_mode=None):
-        self.render_mode = render_mode
+    def __init__(self, render_mode=None, side=40):
+        self.render_mode, self.side = render_mode, side
 
     def render(self):
-        return np.full((31, 40, 3), START + STEP * min(self.time, 10), np.uint8)
+        return np.full((31, self.side, 3), START + STEP * min(self.time, 10), np.uint8)
 
 
 @pytest.fixture(scope="module")
@@ -77,6 +78,76 @@ def test_a_gif_shows_every_step(run, tmp_path, capsys):
     said = capsys.readouterr().out
     assert f"episode 1: return {played.returns[1]:.3f}, {played.lengths[1]} steps" in said
     assert f"{len(wanted)} frames, {len(wanted) / 10:.1f} s, 40x32" in said
+
+
+class Pale(gymnasium.Wrapper):
+    """Ends after three steps, and its picture is nearly white."""
+
+    def step(self, action):
+        seen, reward, terminated, _, info = super().step(action)
+        return seen, reward, terminated, self.unwrapped.time >= 3, info
+
+    def render(self):
+        return super().render() // 8 + 200
+
+
+def test_the_film_is_of_the_run_s_own_environment(run, tmp_path, capsys):
+    """With the arguments and inside the wrappers that it was trained with."""
+    out, film = tmp_path / "run", tmp_path / "clip.gif"
+    train(
+        SMALL["trpo"],
+        "tests/Shown-v0",
+        steps=256,
+        out=out,
+        eval_every=0,
+        env_kwargs={"side": 20},
+        wrappers=[Pale],
+    )
+    words = ["video", str(out), "--out", str(film), "--seed", "3"]
+    assert main(words) == 2
+    assert "tests.test_video:Pale" in (said := capsys.readouterr().err)
+    assert "--allow-imports" in said
+    assert main([*words, "--allow-imports"]) == 0
+    there = opened(out, allow_imports=True)
+    played = play(there, there.agent(), 1, seed=3)
+    assert played.lengths.tolist() == [3]
+    frames, size = greys(film)
+    assert size == (20, 32)
+    assert frames == [(START + STEP * t) // 8 + 200 for t in range(4)]
+    assert f"return {played.returns[0]:.3f}, 3 steps" in capsys.readouterr().out
+
+
+def test_what_was_given_from_python_is_filmed_as_it_is_given(run, tmp_path, capsys):
+    """Never the registered environment that happens to have its name."""
+    out, make = tmp_path / "run", lambda: Pale(gymnasium.make("tests/Shown-v0"))
+    train(SMALL["trpo"], make, steps=256, out=out, eval_every=0)
+    assert json.loads((out / "run.json").read_text())["env"] == "tests/Shown-v0"
+    for words in (["evaluate"], ["resume"], ["video", "--out", str(tmp_path / "clip.gif")]):
+        assert main([words[0], str(out), *words[1:], "--allow-imports"]) == 2
+        said = capsys.readouterr().err
+        assert 'given from Python; "tests/Shown-v0" is only its name' in said
+        assert said.count("\n") == 1
+    there = opened(out, env=make)
+    with pytest.raises(BadRequest, match='make it with render_mode="rgb_array"'):
+        video.film(there, there.agent(), tmp_path / "clip.gif", 1, 0)
+    drawn = lambda: Pale(gymnasium.make("tests/Shown-v0", render_mode="rgb_array"))
+    there = opened(out, env=drawn)
+    made = video.film(there, there.agent(), tmp_path / "clip.gif", 1, 0)
+    assert made.played.lengths.tolist() == [3]
+    assert greys(tmp_path / "clip.gif")[0] == [(START + STEP * t) // 8 + 200 for t in range(4)]
+
+
+def test_a_wrapped_robot_is_drawn_without_a_screen_too(monkeypatch):
+    asked = []
+    monkeypatch.setattr(video, "choose_gl", lambda: asked.append(True))
+    for name in ("mppo/SparseHopper-v0", "Hopper-v5"):
+        for wrappers in ((), (Pale,)):
+            envs = video._stage(task(name, wrappers=wrappers), (80, 60))
+            inside = envs.workshop.base if not wrappers else envs.envs[0].unwrapped
+            base = inside._workshop.base if wrappers and "Sparse" in name else inside
+            assert (base.width, base.height) == (80, 60)
+            envs.close()
+    assert len(asked) == 4
 
 
 def test_an_mp4_has_size_and_speed(run, tmp_path):

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import gymnasium
+import numpy as np
 from gymnasium.vector import VectorEnv
 
 from mppo import envs
@@ -36,7 +38,13 @@ class Task:
     of_the_paper: bool
     count: int = 0  # of environments, where that is not ours to choose
     shared: bool = False  # training and evaluation step the same instance
-    wrappers: tuple[str, ...] = ()  # their names, innermost first
+    applied: tuple[Wrap, ...] = ()  # wrappers, innermost first
+    from_python: bool = False  # a callable, an object, arguments beyond JSON: no name makes it
+
+    @property
+    def wrappers(self) -> tuple[str, ...]:
+        """The names of the wrappers, innermost first."""
+        return tuple(map(name_of_wrapper, self.applied))
 
     def envs_for(self, batch_size: int, wanted: int = 0) -> int:
         """How many environments share a batch: as many whole episodes as fit, each alike.
@@ -67,11 +75,11 @@ def task(env: AnyEnv, /, *, wrappers: Sequence[Wrap] = (), **kwargs: Any) -> Tas
     if isinstance(env, str):
         return _registered(env, kwargs, tuple(wrappers))
     if isinstance(env, VectorEnv):
-        return _borrowed_vector(env, tuple(wrappers))
+        return replace(_borrowed_vector(env, tuple(wrappers)), from_python=True)
     if isinstance(env, gymnasium.Env):
-        return _borrowed(env, tuple(wrappers))
+        return replace(_borrowed(env, tuple(wrappers)), from_python=True)
     if callable(env):
-        return _made_by(env, tuple(wrappers))
+        return replace(_made_by(env, tuple(wrappers)), from_python=True)
     raise BadRequest(
         f"env is {env!r}; give a Gymnasium id, a callable that makes an environment, or an "
         "environment"
@@ -87,7 +95,8 @@ def recorded_task(
     """The task that `run.json` describes, or the environment given in its place.
 
     An id with a module and the names of wrappers mean code to be imported: that is done only
-    where the caller allows it.
+    where the caller allows it. What was given from Python must be given again, though an id may be
+    registered that is called like it.
     """
     names = described.get("wrappers", [])
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
@@ -95,6 +104,11 @@ def recorded_task(
     chosen = tuple(wrappers) if wrappers is not None else ()
     if env is not None:
         return task(env, wrappers=chosen)
+    if described.get("env_from_python"):
+        raise BadRequest(
+            f'the environment was given from Python; "{described["env"]}" is only its name, which '
+            "may mean another: give it again, as env=... in Python"
+        )
     code = [described["env"]] * imports_code(described["env"]) + names * (wrappers is None)
     if code and not allow_imports:
         raise BadRequest(
@@ -132,11 +146,29 @@ def _registered(env_id: str, kwargs: dict, wrappers: tuple[Wrap, ...] = ()) -> T
 
     paper = {entry.id for entry in envs.TASKS}
     full = f"{module}:{name}" if module else name  # so that it is found again
-    names = tuple(map(name_of_wrapper, wrappers))
     of_the_paper = name in paper
     return Task(
-        full, make, found, horizon, kwargs, native is not None, of_the_paper, wrappers=names
+        full,
+        make,
+        found,
+        horizon,
+        kwargs,
+        native is not None,
+        of_the_paper,
+        applied=wrappers,
+        from_python=not _recordable(kwargs),
     )
+
+
+def _recordable(value: Any) -> bool:
+    """Whether run.json can hold the arguments: JSON has no number that is not finite."""
+    if isinstance(value, dict):
+        return all(map(_recordable, value.values()))
+    if isinstance(value, np.ndarray):
+        return _recordable(value.tolist())
+    if isinstance(value, list | tuple):
+        return all(map(_recordable, value))
+    return not isinstance(value, float | np.floating) or math.isfinite(value)
 
 
 @contextlib.contextmanager
@@ -215,9 +247,8 @@ def _single(
     name = _name(env)
     found = Spaces(env.observation_space, env.action_space, name)
     _ = found.observation_size, found.head
-    names = tuple(map(name_of_wrapper, wrappers))
     horizon = _time_limit(env)
-    return Task(name, lambda n: make(name, n), found, horizon, {}, False, False, wrappers=names)
+    return Task(name, lambda n: make(name, n), found, horizon, {}, False, False, applied=wrappers)
 
 
 def _name(env: gymnasium.Env | VectorEnv) -> str:

@@ -237,6 +237,7 @@ def describe(run: Run, method_name: str) -> Row:
         "env": run.task.name,
         "env_kwargs": run.task.kwargs,
         **({"wrappers": run.task.wrappers} if run.task.wrappers else {}),
+        **({"env_from_python": True} if run.task.from_python else {}),
         "seed": run.seed,
         "steps": run.steps,
         "iterations": run.iterations,

@@ -11,11 +11,17 @@ import warnings
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import gymnasium
 import numpy as np
 from gymnasium.vector import VectorEnv
 
 from mppo.actor import Actor
 from mppo.agent import Agent
+from mppo.envs.checked import CheckedVectorEnv
+from mppo.envs.engine import uses_mujoco
+from mppo.envs.mujoco_vector import MujocoVectorEnv
+from mppo.envs.sparse import SparseLocomotion
+from mppo.envs.wrapping import Borrowed
 from mppo.errors import BadRequest
 from mppo.evaluate import Episodes, Evaluator
 from mppo.loading import Opened
@@ -84,23 +90,49 @@ def _stage(on: Task, size: tuple[int, int] | None) -> VectorEnv:
     """One environment that can be drawn."""
     plain = on.make(1)
     modes = plain.metadata.get("render_modes") or []
-    by_mujoco = hasattr(plain, "lanes") or _is_mujoco(plain)
+    by_mujoco, sized, drawn = _is_mujoco(plain), _takes_size(plain), _render_mode(plain)
     plain.close()
     if "rgb_array" not in modes:
         raise BadRequest(
             f'"{on.name}" cannot be filmed: its render modes are {list(modes)}, and "rgb_array" is '
             'needed (metadata["render_modes"], and render() returning an image)'
         )
-    kwargs: dict[str, Any] = {**on.kwargs, "render_mode": "rgb_array"}
     if by_mujoco:
         choose_gl()
-        if size is not None:
-            kwargs |= {"width": size[0], "height": size[1]}
-    return task(on.name, **kwargs).make(1)
+    if on.from_python:  # nobody but the user knows how it is made
+        if drawn != "rgb_array":
+            raise BadRequest(
+                f'"{on.name}" cannot be filmed: its render mode is {drawn!r}; make it with '
+                'render_mode="rgb_array"'
+            )
+        return on.make(1)
+    kwargs: dict[str, Any] = {**on.kwargs, "render_mode": "rgb_array"}
+    if sized and size is not None:
+        kwargs |= {"width": size[0], "height": size[1]}
+    return task(on.name, wrappers=on.applied, **kwargs).make(1)
 
 
-def _is_mujoco(envs: Any) -> bool:
-    return hasattr(envs, "envs") and hasattr(envs.envs[0].unwrapped, "mujoco_renderer")
+def _single(envs: VectorEnv) -> gymnasium.Env | None:
+    """The environment inside, where single ones are stepped one after the other."""
+    inside = envs.env if isinstance(envs, Borrowed) else envs
+    return inside.envs[0] if isinstance(inside, CheckedVectorEnv) else None
+
+
+def _is_mujoco(envs: VectorEnv) -> bool:
+    single = _single(envs)
+    return isinstance(envs, MujocoVectorEnv) or (single is not None and uses_mujoco(single))
+
+
+def _takes_size(envs: VectorEnv) -> bool:
+    """Whether its constructor takes width and height; other pictures are scaled afterwards."""
+    base = getattr(_single(envs), "unwrapped", None)
+    gymnasiums = hasattr(base, "mujoco_renderer")
+    return gymnasiums or isinstance(envs, MujocoVectorEnv) or isinstance(base, SparseLocomotion)
+
+
+def _render_mode(envs: VectorEnv) -> str | None:
+    single = _single(envs)
+    return envs.render_mode if single is None else single.render_mode
 
 
 def choose_gl() -> None:
@@ -154,7 +186,7 @@ class _Camera:
         try:
             drawn = self.envs.render()[0]
         except Exception as error:
-            if hasattr(self.envs, "lanes") or _is_mujoco(self.envs):
+            if _is_mujoco(self.envs):
                 raise BadRequest(NO_GL.format(reason=error)) from error
             raise BadRequest(f"the environment cannot be drawn: {error}") from error
         if not isinstance(drawn, np.ndarray) or drawn.ndim != 3 or drawn.shape[2] != 3:

@@ -1,15 +1,9 @@
-"""Groups, their names, and the command to repeat a run."""
-
-import shlex
-
-import pytest
+"""Groups and their names."""
 
 from mppo import config
-from mppo.cli.train import parsed
 from mppo.methods import METHODS
 from mppo.report.compare import differences, groups, repeated
 from mppo.report.read import read
-from mppo.report.repeat import command
 from tests.report.made import described, write
 
 
@@ -80,42 +74,3 @@ def test_the_same_seed_twice_is_said(tmp_path):
         "MP-TRPO on mppo/Maze-v0: seed 0 is there 2 times, and is counted as often; its runs are "
         "no independent samples"
     ]
-
-
-@pytest.mark.parametrize(
-    ("name", "changes"),
-    [
-        ("mp-trpo", {}),
-        ("trpo", {"batch_size": 256, "network.hidden": (32, 16), "critic.filtered": False}),
-        ("mp-ppo", {"optimiser.learning_rate": 1e-3, "picking": "best"}),
-        ("mp-trpo", {"picking": "uniform", "estimator": "window", "gain": "centred"}),
-        ("trpo", {"exploration": "curiosity", "optimiser": "ppo", "gamma": 0.9}),
-        ("curiosity-trpo", {"exploration.size": 8, "picking.alpha": 0.25}),
-    ],
-)
-def test_the_command_repeats_the_run(tmp_path, name, changes):
-    """What the command line makes of it is the method that the run had."""
-    method = config.overridden(METHODS[name], changes)
-    evaluation = {"kind": "evaluation", "every": 500, "episodes": 3, "deterministic_episodes": 0}
-    run = described(
-        name,
-        7,
-        method=config.to_json(method),
-        env_kwargs={"layout": "one-wall"},
-        evaluation=evaluation,
-    )
-    (read_back,) = read_all(tmp_path, [run])
-    words = shlex.split(command(read_back))
-    assert words[:4] == ["mppo", "train", name, "mppo/Maze-v0"]
-    options, parsed_method, env = parsed(words[2:])
-    assert env == {"layout": "one-wall"}
-    assert parsed_method == method
-    assert (options.seed, options.steps) == (7, 20_000)
-    found = (options.eval_every, options.eval_episodes, options.eval_deterministic_episodes)
-    assert found == (500, 3, 0)
-
-
-def test_a_shell_reads_the_command_as_one(tmp_path):
-    run = described(env="x; rm -rf $HOME `id` 'q'")
-    (read_back,) = read_all(tmp_path, [run])
-    assert shlex.split(command(read_back))[3] == "x; rm -rf $HOME `id` 'q'"

@@ -15,10 +15,15 @@ BAD_NUMBERS: dict[str, int] = {
 """The warnings after which MuJoCo resets the state by itself, by their place in the counters."""
 
 
+def uses_mujoco(env: Any) -> bool:
+    """Whether MuJoCo is behind a Gymnasium environment."""
+    return isinstance(getattr(env.unwrapped, "data", None), mujoco.MjData)
+
+
 def warnings_of(env: Any) -> Callable[[], dict[str, int]] | None:
     """How to ask a Gymnasium environment for such warnings since its reset; None if not MuJoCo."""
     base = env.unwrapped
-    if not isinstance(getattr(base, "data", None), mujoco.MjData):
+    if not uses_mujoco(base):
         return None
 
     def warned() -> dict[str, int]:

@@ -2,6 +2,7 @@
 
 import functools
 import importlib
+import types
 from collections.abc import Callable, Sequence
 from typing import Any, cast
 
@@ -28,6 +29,8 @@ def wrapped(env: gymnasium.Env, wrappers: Sequence[Wrap]) -> gymnasium.Env:
 def name_of_wrapper(wrap: Any) -> str:
     """How `run.json` calls a wrapper: `module:name`, with the arguments of a partial.
 
+    What cannot be imported by its name does not look as if it could.
+
     >>> name_of_wrapper(functools.partial(gymnasium.wrappers.TimeLimit, max_episode_steps=9))
     'gymnasium.wrappers.common:TimeLimit(max_episode_steps=9)'
     """
@@ -36,7 +39,8 @@ def name_of_wrapper(wrap: Any) -> str:
         given += [f"{name}={value!r}" for name, value in wrap.keywords.items()]
         return f"{name_of_wrapper(wrap.func)}({', '.join(given)})"
     kind = wrap if hasattr(wrap, "__qualname__") else type(wrap)
-    return f"{kind.__module__}:{kind.__qualname__}"
+    bound = isinstance(wrap, types.MethodType) and not isinstance(wrap.__self__, type)
+    return f"{kind.__module__}:{kind.__qualname__}{' object' if bound or kind is not wrap else ''}"
 
 
 def imported_wrapper(name: str) -> Wrap:

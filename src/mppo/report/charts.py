@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mppo.report import text
-from mppo.report.curve import Line, Summary, smoothed, summarised
+from mppo.report.curve import Line, Summary, common, smoothed, summarised
 from mppo.report.marks import Look, ranges, swatch
 from mppo.report.svg import (
     DASHES,
@@ -36,12 +36,24 @@ class Series:
     number: int | None = None  # of a path: lines that end together share a label
 
     @classmethod
-    def of(cls, name: str, look: Look, lines: Sequence[Line], width: int = 1) -> Series:
-        """Seeds and their mean; with a width, both as moving means (a lone curve stays beside)."""
-        if width > 1:
-            soft = [Line(line.x, smoothed(line.y, width)) for line in lines]
-            return cls(name, look, tuple(soft if len(lines) > 1 else lines), summarised(soft))
-        return cls(name, look, tuple(lines) if len(lines) > 1 else (), summarised(list(lines)))
+    def of(
+        cls,
+        name: str,
+        look: Look,
+        lines: Sequence[Line],
+        width: int = 1,
+        beside: Sequence[Line] = (),
+    ) -> Series:
+        """Seeds and their mean as far as all of them reach, and others that it leaves out.
+
+        With a width, all as moving means (a lone curve stays beside its own).
+        """
+        soft = [Line(line.x, smoothed(line.y, width)) for line in lines]
+        mean = common(summarised(soft), soft)
+        if len(lines) + len(beside) > 1:
+            others = [Line(line.x, smoothed(line.y, width)) for line in beside]
+            return cls(name, look, (*soft, *others), mean)
+        return cls(name, look, tuple(lines) if width > 1 else (), mean)
 
 
 @dataclass(frozen=True)
@@ -103,8 +115,8 @@ class Chart:
 
     def _scales(self, series: list[Series]) -> tuple[Scale, Scale]:
         width, height = self.form.inner
-        xs = np.concatenate([one.bold.x for one in series])
-        x = Scale(0, max(float(xs.max()), 1.0), width)
+        xs = [one.bold.x for one in series] + [line.x for one in series for line in one.thin]
+        x = Scale(0, max(float(np.concatenate(xs).max()), 1.0), width)
         seen = [one.bold.mean for one in series]  # a band of few seeds may leave the picture
         seen += [line.y for one in series for line in one.thin]
         drawn = np.concatenate([*seen, np.array([level for level, _ in self.references])])

@@ -27,6 +27,8 @@ class Group:
     method_name: str
     runs: tuple[RunRecord, ...]
     flat: dict[str, str]
+    configuration: str  # the label without the budget
+    budget: int | None = None  # steps, where the task has runs of this configuration with others
 
     @property
     def place(self) -> str:
@@ -73,17 +75,20 @@ def settings(run: RunRecord) -> dict[str, str]:
         rows = flattened(part, "env" if key == "env_kwargs" else "evaluation")
         rows.pop("evaluation", None)
         flat |= rows
-    for key in ("steps", "envs", "horizon", "clip_actions"):
+    for key in ("wrappers", "steps", "envs", "horizon", "clip_actions"):
         if key in run.described:
             flat["envs in use" if key == "envs" else key] = as_text(run.described[key])
     return flat
 
 
 def task_of(run: RunRecord) -> str:
-    """The environment with its arguments."""
+    """The environment with its arguments and its wrappers."""
     given = flattened(run.described.get("env_kwargs"))
     arguments = ", ".join(f"{key} {value}" for key, value in given.items())
-    return run.word("env") + (f" ({arguments})" if arguments else "")
+    names = run.described.get("wrappers")
+    inside = ", ".join(visible(name) for name in names) if isinstance(names, list) else ""
+    found = run.word("env") + (f" ({arguments})" if arguments else "")
+    return found + (f" in {inside}" if inside else "")
 
 
 def nearest(method: dict[str, Any]) -> str:
@@ -111,27 +116,46 @@ def repeated(found: Sequence[Group]) -> list[str]:
 
 
 def groups(runs: Sequence[RunRecord]) -> list[Group]:
-    """The runs by task and configuration, in the order of the tasks and of the named methods."""
-    gathered: dict[tuple[str, str], list[RunRecord]] = {}
+    """The runs by task, configuration and budget, in the order of tasks and of named methods."""
+    gathered: dict[tuple[str, str], dict[str, list[RunRecord]]] = {}
     for run in runs:
         identity = json.dumps([run.word("method_name"), run.method], sort_keys=True)
-        gathered.setdefault((task_of(run), identity), []).append(run)
-    configurations = {identity: found[0] for (_, identity), found in gathered.items()}
-    labels = dict(zip(configurations, _labels(list(configurations.values())), strict=True))
+        budgets = gathered.setdefault((task_of(run), identity), {})
+        budgets.setdefault(_length(run), []).append(run)
+    firsts = {
+        identity: next(iter(budgets.values()))[0] for (_, identity), budgets in gathered.items()
+    }
+    labels = dict(zip(firsts, _labels(list(firsts.values())), strict=True))
     order = {name: place for place, name in enumerate(METHODS)}
     found = [
-        Group(
-            task,
-            labels[identity],
-            _base(members[0]),
-            tuple(sorted(members, key=lambda run: (_seed(run), run.name))),
-            flattened(members[0].method),
-        )
-        for (task, identity), members in gathered.items()
+        _group(task, labels[identity], members, several=len(budgets) > 1)
+        for (task, identity), budgets in gathered.items()
+        for members in budgets.values()
     ]
-    return sorted(
-        found, key=lambda group: (group.task, order.get(group.method_name, 99), group.label)
+    place = lambda group: (group.task, order.get(group.method_name, 99), group.configuration)
+    return sorted(found, key=lambda group: (*place(group), group.budget or 0, group.label))
+
+
+def _group(task: str, label: str, members: list[RunRecord], several: bool) -> Group:
+    """Runs of one budget, which the label names where there are several."""
+    steps = members[0].described.get("steps")
+    budget = steps if several and type(steps) is int else None
+    words = "" if not several else f" · {as_text(steps) if budget is None else f'{budget:,}'} steps"
+    return Group(
+        task,
+        label + words,
+        _base(members[0]),
+        tuple(sorted(members, key=lambda run: (_seed(run), run.name))),
+        flattened(members[0].method),
+        label,
+        budget,
     )
+
+
+def _length(run: RunRecord) -> str:
+    """How long the run was to be: its iterations, since steps are made in whole batches."""
+    iterations = run.described.get("iterations")
+    return json.dumps(iterations if type(iterations) is int else run.described.get("steps"))
 
 
 def differences(rows: Sequence[dict[str, str]]) -> list[str]:

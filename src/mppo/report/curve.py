@@ -84,6 +84,19 @@ def summarised(lines: list[Line]) -> Summary:
     return Summary(x, mean, mean - half, mean + half, count)
 
 
+def common(summary: Summary, lines: list[Line]) -> Summary:
+    """The part before the first of the curves ends: beyond it the mean would be of others.
+
+    >>> ten = np.arange(10.0)
+    >>> lines = [Line(ten, ten), Line(ten[:4], ten[:4])]
+    >>> common(summarised(lines), lines).x.tolist()
+    [0.0, 1.0, 2.0, 3.0]
+    """
+    upto = min((line.x[-1] for line in lines if len(line.x)), default=np.inf)
+    inside = summary.x <= upto
+    return Summary(*(part[inside] for part in summary))
+
+
 def thinned(y: np.ndarray, limit: int) -> np.ndarray:
     """Indices of at most about `limit` points that keep both ends and the extremes between.
 

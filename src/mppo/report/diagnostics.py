@@ -11,12 +11,14 @@ import numpy as np
 from mppo.report.charts import LARGE, WIDE, Chart, Series
 from mppo.report.compare import Group
 from mppo.report.curve import FEWEST, Line
+from mppo.report.ends import counted, same_point
 from mppo.report.marks import Look
 from mppo.report.read import Row, RunRecord, column, columns
 from mppo.report.tables import Looks
 from mppo.report.text import visible
 
 _MOST_OTHERS = 12
+UNLIKE = "(of those that came to their end, if any did, and as far as all of them reach)"
 _BOOKKEEPING = {
     *("iteration", "steps", "picked", "slot", "episodes", "return_error", "performance", "picks"),
     *("entropy", "theorem_bound", "theorem_slack", "value_refused", "step_refused"),
@@ -114,22 +116,12 @@ def learning_curve(groups: Sequence[Group], looks: Looks, title: str, limit: int
     )
     log, key = ("evaluations", "mean_return") if evaluated else ("metrics", "return_mean")
     width = 1 if evaluated else _width([run for group in groups for run in group.runs])
-    series = [
-        Series.of(
-            group.label,
-            looks[group.label],
-            [
-                curve(getattr(run, log), column(getattr(run, log), key))
-                for run in group.runs
-                if getattr(run, log)
-            ],
-            width,
-        )
-        for group in groups
-    ]
+    read = lambda run: curve(getattr(run, log), column(getattr(run, log), key))
+    series = [_series(group, looks, read, width) for group in groups]
     most = max(len(group.runs) for group in groups)
     what = "Mean return of the evaluation episodes" if evaluated else "Return of the batches"
     how = "; thin: each seed, thick: their mean" if most > 1 else ""
+    how += "" if same_point(groups) or most < 2 else " " + UNLIKE
     how += ", band: its 95 % t interval" if most >= FEWEST else ""
     how += f"; moving mean over {width} iterations" if width > 1 else ""
     return Chart(title, series, f"{what}{how}.", form, limit=limit)
@@ -141,15 +133,8 @@ def training(groups: Sequence[Group], looks: Looks, limit: int) -> list[Chart]:
     note = f" Moving mean over {width} iterations." if width > 1 else ""
     charts = []
     for measure in (*MEASURES, *_others(groups)):
-        series = [
-            Series.of(
-                group.label,
-                looks[group.label],
-                [curve(run.metrics, measure.read(run)) for run in group.runs if run.metrics],
-                width,
-            )
-            for group in groups
-        ]
+        read = lambda run, measure=measure: curve(run.metrics, measure.read(run))
+        series = [_series(group, looks, read, width) for group in groups]
         charts.append(
             Chart(
                 measure.title,
@@ -162,6 +147,17 @@ def training(groups: Sequence[Group], looks: Looks, limit: int) -> list[Chart]:
             )
         )
     return charts
+
+
+def _series(group: Group, looks: Looks, read: Callable[[RunRecord], Line], width: int) -> Series:
+    """The curves of a group: those that are averaged, and those of runs not at their end."""
+    inside = counted(group)
+    lines = [(run in inside, read(run)) for run in group.runs]
+    taken = [line for averaged, line in lines if averaged and len(line.x)]
+    others = [line for averaged, line in lines if not averaged and len(line.x)]
+    if not taken:  # those that came to their end say nothing of this
+        taken, others = others, []
+    return Series.of(group.label, looks[group.label], taken, width, others)
 
 
 def path_charts(run: RunRecord, limit: int) -> list[Chart]:

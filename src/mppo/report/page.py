@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from mppo.errors import BadRequest
-from mppo.report import diagnostics, read, repeat, tables, text
+from mppo.report import diagnostics, ends, read, repeat, tables, text
 from mppo.report.charts import Form
 from mppo.report.compare import Group, groups, repeated
 from mppo.report.marks import Look, looks
@@ -58,7 +58,8 @@ class Page:
         self.groups = groups(runs)
         self.runs = [run for group in self.groups for run in group.runs]
         self.tasks = list(dict.fromkeys(group.task for group in self.groups))
-        self.problems, self.title = [*problems, *repeated(self.groups)], title or self._title()
+        self.problems = [*problems, *repeated(self.groups), *ends.notes(self.groups)]
+        self.title = title or self._title()
         self.looks = looks({group.label: group.method_name for group in self.groups})
         self.anchors = {run.name: f"run-{place}" for place, run in enumerate(self.runs)}
         curves = sum(2 * run.paths + len(diagnostics.MEASURES) + 4 for run in self.runs)
@@ -102,7 +103,7 @@ class Page:
             )
             for state, count in states.items()
         )
-        done = [tables.steps_done(run) for run in self.runs]
+        done = [ends.steps_done(run) for run in self.runs]
         same = len(set(done)) == 1
         length = f"{text.steps(max(done))} steps" + ("" if len(done) == 1 else " each")
         facts = [
@@ -171,12 +172,12 @@ class Page:
     def _tiles(self, run: RunRecord) -> str:
         total = float(tables.seconds(run).sum())
         tiles = [
-            (text.value(tables.final_return(run)), "return at the end"),
-            (text.value(tables.best_return(run)), "best"),
-            (text.steps(tables.steps_done(run)), "environment steps"),
+            (text.value(ends.final_return(run)), "return at the end"),
+            (text.value(ends.best_return(run)), "best"),
+            (text.steps(ends.steps_done(run)), "environment steps"),
         ]
         if run.timing:
-            rate = text.value(tables.steps_done(run) / max(total, 1e-9))
+            rate = text.value(ends.steps_done(run) / max(total, 1e-9))
             tiles.append((text.duration(total), f"{rate} steps a second"))
         if run.paths > 1:
             tiles.append((str(run.paths), "paths"))
@@ -230,8 +231,7 @@ class Page:
             + message
             + self._drawings(run, with_maps)
             + self._evaluations(run)
-            + tag("h3", "The command to repeat it")
-            + tag("pre", tag("code", escaped(repeat.command(run), 5000)))
+            + repeat.section(run)
         )
 
     def _evaluations(self, run: RunRecord) -> str:
@@ -240,7 +240,10 @@ class Page:
 
     def _time(self) -> str:
         found = tables.time(self.groups, self.looks, len(self.tasks) > 1)
-        hint = "Mean of the runs. The first iteration includes compilation."
+        hint = (
+            "Mean of the runs that came to their end (of all, where none did). The first iteration "
+            "includes compilation."
+        )
         return found + tag("p", hint, class_="hint") if found else ""
 
     def _configuration(self) -> str:
@@ -251,9 +254,7 @@ class Page:
             parts += [tag("h3", "What differs"), differ]
         if single:
             run = self.runs[0]
-            parts += [tag("h3", "The command to repeat it")]
-            parts += [tag("pre", tag("code", escaped(repeat.command(run), 5000)))]
-            parts += [self._evaluations(run)]
+            parts += [repeat.section(run), self._evaluations(run)]
         shared = "All settings" if single else "What all runs share"
         parts += [_folded(shared, tables.common(self.groups), single)]
         parts += [_folded("Versions", tables.versions(self.runs), single)]
@@ -262,7 +263,9 @@ class Page:
 
 _HOW = (
     "Return at the end: mean of the last tenth of the evaluations of each run (of its batches, if "
-    "none were made); ±: 95 % t interval of the mean over seeds. Seeds are sorted."
+    "none were made); ±: 95 % t interval of the mean over seeds. Seeds are sorted. Averaged are "
+    "runs of one budget that came to their end (all, where none did), at the last step that all of "
+    "them reached; others are shown beside."
 )
 
 

@@ -1,69 +1,197 @@
-"""The command that runs a run again, from what run.json says."""
+"""The command that runs a run again, from what run.json says, or why there is none.
+
+What `mppo train` makes of the words is the run to the last type: `"1"` stays a string. Where that
+cannot be promised no command is shown, because one that trains something else is worse than none.
+"""
 
 from __future__ import annotations
 
+import math
+import re
 import shlex
+from decimal import Decimal
 from typing import Any
 
 from mppo import config
 from mppo.errors import BadRequest
 from mppo.evaluation import Evaluation
-from mppo.methods import METHODS
+from mppo.methods import COMPONENTS, METHODS
 from mppo.report.compare import nearest
 from mppo.report.read import RunRecord
-from mppo.report.text import visible
+from mppo.report.text import escaped, tag, visible
 
-_LONGEST = 4000
+_LONGEST = 100_000  # characters; Linux takes no argument of more than 131,072 bytes
+_DEEPEST = 50  # lists in lists: Python reads no literal that is nested much deeper
+_WORD = re.compile(r"[A-Za-z][\w./:-]*", re.ASCII)  # read as it stands, unless it means a value
+_VALUES = ("true", "false", "none")
+_WRAPPER = re.compile(r"[^\W\d][\w.]*:[^\W\d][\w.]*")  # module:callable
+_COMPONENT = re.compile(r"[^\W\d][\w.]*:[^\W\d]\w*")  # module:Class
+_MISSING = object()
+
+
+class NoCommand(Exception):
+    """Why no command repeats a run."""
+
+
+def section(run: RunRecord) -> str:
+    """The command as markup, or the reason why there is none."""
+    try:
+        said = command(run)
+        shown = tag("pre", tag("code", escaped(said, len(said))))
+    except NoCommand as reason:
+        shown = tag("p", f"No command repeats this run: {escaped(reason, 600)}.")
+    return tag("h3", "The command to repeat it") + shown
 
 
 def command(run: RunRecord) -> str:
     """`mppo train ...` with every setting that is not the method's default."""
     described = run.described
+    if described.get("env_from_python"):
+        raise NoCommand(
+            "its environment was given from Python, as a callable, as an object or with arguments "
+            "that are no plain values, and run.json has only its name"
+        )
+    if not run.method:
+        raise NoCommand("run.json does not say which method it was")
     name = described.get("method_name")
     base = name if isinstance(name, str) and name in METHODS else nearest(run.method)
-    words = ["mppo", "train", base, _word(described.get("env", "?"))]
-    words += ["--steps", _word(described.get("steps", "?"))]
-    words += ["--seed", _word(described.get("seed", "?"))]
-    words += _flags(run.method, config.to_json(METHODS[base]))
-    given = described.get("env_kwargs")
-    for key, value in given.items() if isinstance(given, dict) else ():
-        words += [f"--env.{key.replace('_', '-')}", _word(value)]
-    words += _evaluation(described.get("evaluation"))
-    return visible(" ".join(shlex.quote(visible(word)) for word in words), _LONGEST)
+    words = ["mppo", "train", base, _env(described.get("env"))]
+    for key in ("steps", "seed"):
+        words += [f"--{key}", _whole(described.get(key), key)]
+    words += _flags(run.method, config.to_json(METHODS[base]), "")
+    words += _env_arguments(described.get("env_kwargs", {}))
+    words += _evaluation(described.get("evaluation", {}))
+    words += _wrappers(described.get("wrappers", []))
+    said = shlex.join(words)
+    if len(said) > _LONGEST:
+        raise NoCommand(f"it would have {len(said):,} characters, more than a shell takes")
+    return said
+
+
+def _env(value: Any) -> str:
+    if not isinstance(value, str) or not value or not value.isprintable() or value[0] == "-":
+        raise NoCommand(f"its environment is called {_shown(value)}")
+    _refuse_main(value, "environment")
+    return value
+
+
+def _refuse_main(name: str, what: str) -> None:
+    if name.startswith("__main__:"):
+        raise NoCommand(f"the {what} {_shown(name)} was defined in the script that ran it")
+
+
+def _whole(value: Any, what: str) -> str:
+    if type(value) is not int or value < 0:
+        raise NoCommand(f"{what} is {_shown(value)}")
+    return str(value)
 
 
 def _evaluation(given: Any) -> list[str]:
-    usual, words = Evaluation(), []
+    """The options of the evaluations that are not the usual ones."""
     if not isinstance(given, dict):
-        return words
-    every, episodes = given.get("every"), given.get("episodes")
-    if every != usual.every:
-        words += ["--eval-every", _word(every)]
-    if episodes != usual.episodes:
-        words += ["--eval-episodes", _word(episodes)]
-    if given.get("deterministic_episodes") != episodes:
-        words += ["--eval-deterministic-episodes", _word(given.get("deterministic_episodes"))]
+        raise NoCommand(f"evaluation is {_shown(given)}")
+    usual = Evaluation()
+    every = _whole(given.get("every", usual.every), "evaluation.every")
+    episodes = _whole(given.get("episodes", usual.episodes), "evaluation.episodes")
+    beside = given.get("deterministic_episodes", usual.deterministic_episodes)
+    beside = _whole(beside, "evaluation.deterministic_episodes")
+    words = ["--eval-every", every] if every != str(usual.every) else []
+    words += ["--eval-episodes", episodes] if episodes != str(usual.episodes) else []
+    return words + (["--eval-deterministic-episodes", beside] if beside != episodes else [])
+
+
+def _wrappers(names: Any) -> list[str]:
+    if not isinstance(names, list):
+        raise NoCommand(f"wrappers is {_shown(names)}")
+    for name in names:
+        if not isinstance(name, str) or not _WRAPPER.fullmatch(name):
+            raise NoCommand(
+                f"the wrapper {_shown(name)} cannot be imported as module:callable, which is all "
+                "that a command can say"
+            )
+        _refuse_main(name, "wrapper")
+    return ["--wrappers", *names] if names else []
+
+
+def _env_arguments(given: Any) -> list[str]:
+    if not isinstance(given, dict):
+        raise NoCommand(f"env_kwargs is {_shown(given)}")
+    words: list[str] = []
+    for key, value in given.items():
+        if not key.isidentifier():
+            raise NoCommand(f"its environment has an argument {_shown(key)}")
+        words += [f"--env.{key.replace('_', '-')}", _python(value, key)]
     return words
 
 
-def _flags(value: dict[str, Any], usual: dict[str, Any], prefix: str = "") -> list[str]:
+def _python(value: Any, key: str) -> str:
+    """The value as a Python literal; a word that can be nothing but a string needs no quotes."""
+    if isinstance(value, str) and _WORD.fullmatch(value) and value.lower() not in _VALUES:
+        return value
+    return _literal(value, key)
+
+
+def _literal(value: Any, key: str, depth: int = 0) -> str:
+    if depth > _DEEPEST or (isinstance(value, float) and not math.isfinite(value)):
+        raise NoCommand(f"the environment's argument {_shown(key)} cannot be written down")
+    if isinstance(value, str):  # in the quotes that a shell's own need not avoid
+        plain = "'" not in value and '"' not in value
+        return f'"{repr(value)[1:-1]}"' if plain else repr(value)
+    if isinstance(value, list):
+        return f"[{', '.join(_literal(item, key, depth + 1) for item in value)}]"
+    if isinstance(value, dict):
+        pairs = (
+            f"{_literal(name, key)}: {_literal(item, key, depth + 1)}"
+            for name, item in value.items()
+        )
+        return f"{{{', '.join(pairs)}}}"
+    return repr(value)
+
+
+def _flags(value: dict[str, Any], usual: dict[str, Any], prefix: str, ours=True) -> list[str]:
+    """The fields that are not as usual, those of components inside included."""
     words: list[str] = []
     for key, item in value.items():
-        name = f"{prefix}{key.replace('_', '-')}"
-        expected = usual.get(key)
-        if key == "kind" or item == expected:
+        expected = usual.get(key, _MISSING)
+        if key == "kind" or (item == expected and type(item) is type(expected)):
             continue
+        name = f"{prefix}{key.replace('_', '-')}"
+        unlike = isinstance(expected, dict) and not isinstance(item, dict)
+        if not key.isidentifier() or unlike or (ours and expected is _MISSING):
+            raise NoCommand(f"this version has no setting {_shown(prefix + key)}")
         if isinstance(item, dict):
-            expected = expected if isinstance(expected, dict) else {}
-            if item.get("kind") != expected.get("kind"):
-                words += [f"--{name}", _word(item.get("kind", "?"))]
-                expected = _defaults(item.get("kind"))
-            words += _flags(item, expected, f"{name}.")
+            words += _component(name, item, expected)
         elif isinstance(item, bool):
             words.append(f"--{prefix}{'' if item else 'no-'}{key.replace('_', '-')}")
         else:
-            words += [f"--{name}", *map(_word, item if isinstance(item, list) else [item])]
+            items = item if isinstance(item, list) else [item]
+            words += [f"--{name}", *(_field(one, name, ours) for one in items)]
     return words
+
+
+def _component(name: str, item: dict[str, Any], usual: Any) -> list[str]:
+    """The kind of a component where it is another, and its fields."""
+    kind = item.get("kind")
+    if isinstance(usual, dict) and usual.get("kind") == kind:
+        return _flags(item, usual, f"{name}.")
+    ours = isinstance(kind, str) and kind in COMPONENTS.get(name, {})
+    if not ours and not (name in COMPONENTS and _COMPONENT.fullmatch(str(kind))):
+        raise NoCommand(f"--{name} cannot be {_shown(kind)} on a command line")
+    _refuse_main(str(kind), name)
+    return [f"--{name}", str(kind), *_flags(item, _defaults(kind), f"{name}.", ours)]
+
+
+def _field(item: Any, name: str, ours: bool) -> str:
+    """A number or a word; other fields than ours are read by types that only their code knows."""
+    if isinstance(item, int | float) and not isinstance(item, bool) and math.isfinite(item):
+        text = repr(item)
+        # argparse takes -1e-05 for a flag, and -0.00001 for a number
+        return f"{Decimal(text):f}" if text.startswith("-") and "e" in text else text
+    if item is None and not ours:
+        return "none"
+    if isinstance(item, str) and _WORD.fullmatch(item) and (ours or item.lower() not in _VALUES):
+        return item
+    raise NoCommand(f"--{name} cannot be {_shown(item)} on a command line")
 
 
 def _defaults(kind: Any) -> dict[str, Any]:
@@ -74,5 +202,5 @@ def _defaults(kind: Any) -> dict[str, Any]:
         return {}
 
 
-def _word(value: Any) -> str:
-    return value if isinstance(value, str) else str(value)
+def _shown(value: Any) -> str:
+    return f'"{visible(value, 120)}"'

@@ -9,6 +9,17 @@ import numpy as np
 from mppo.report import text
 from mppo.report.compare import Group, differences, settings
 from mppo.report.curve import interval
+from mppo.report.ends import (
+    Ending,
+    best_return,
+    counted,
+    counts,
+    ending,
+    final_return,
+    missing,
+    same_point,
+    steps_done,
+)
 from mppo.report.marks import Look, swatch
 from mppo.report.read import RunRecord, column
 from mppo.report.text import escaped, tag
@@ -33,43 +44,21 @@ def named(group: Group, looks: Looks) -> str:
     return swatch(looks[group.label]) + tag("span", escaped(group.label, 90))
 
 
-def final_return(run: RunRecord) -> float:
-    """The mean of the last tenth of the evaluations, or of the batches where there are none."""
-    returns = column(run.evaluations, "mean_return")
-    if not np.isfinite(returns).any():
-        returns = column(run.metrics, "return_mean")
-    known = returns[np.isfinite(returns)]
-    return float(known[-max(1, len(known) // 10) :].mean()) if len(known) else float("nan")
-
-
-def best_return(run: RunRecord) -> float:
-    """The highest evaluation, or batch where there are none."""
-    returns = column(run.evaluations, "mean_return")
-    if not np.isfinite(returns).any():
-        returns = column(run.metrics, "return_mean")
-    known = returns[np.isfinite(returns)]
-    return float(known.max()) if len(known) else float("nan")
-
-
-def steps_done(run: RunRecord) -> float:
-    """Environment steps so far."""
-    found = column(run.metrics, "steps")
-    return float(np.nanmax(found)) if np.isfinite(found).any() else 0.0
-
-
 def results(groups: Sequence[Group], looks: Looks) -> str:
     """One row for each configuration: return at the end, with its interval, and every seed."""
-    rows = []
+    rows, unlike = [], not same_point(groups)
     for group in groups:
-        finals = np.array([final_return(run) for run in group.runs])
-        mean, half = interval(finals)
+        found = ending(group)
+        mean, half = interval(found.returns)
         width = f"± {text.value(half, 2)}" if np.isfinite(half) else ""
-        seeds = " ".join(text.value(final) for final in np.sort(finals))
+        where = f" <small>{_at(found)}</small>" if unlike else ""
+        seeds = " ".join(text.value(final) for final in np.sort(found.returns))
+        lacking = f" <small>{missing(group)}</small>" if missing(group) else ""
         rows.append(
             [
                 named(group, looks),
-                _counted(group),
-                f"<b>{text.value(mean)}</b> {width}",
+                counts(group, found) + lacking,
+                f"<b>{text.value(mean)}</b> {width}{where}",
                 tag("span", seeds, class_="seeds"),
                 text.value(max(best_return(run) for run in group.runs)),
             ]
@@ -77,30 +66,28 @@ def results(groups: Sequence[Group], looks: Looks) -> str:
     return table(["", "runs", "return at the end", "each seed", "best"], rows, "results")
 
 
-def _counted(group: Group) -> str:
-    """How many runs there are, and how many of them did not come to their end."""
-    open_ended = sum(not run.ended for run in group.runs)
-    missing = f" <small>{open_ended} not at the end</small>" if open_ended else ""
-    return f"{len(group.runs)}{missing}"
+def _at(found: Ending) -> str:
+    """Where the returns were taken."""
+    return f"at {found.at:,.0f} steps" if len(found.returns) else ""
 
 
 def standings(groups: Sequence[Group], looks: Looks) -> str:
     """The same as a short list, to stand beside a chart."""
-    entries = []
+    entries, unlike = [], not same_point(groups)
     for group in groups:
-        finals = np.array([final_return(run) for run in group.runs])
-        mean, half = interval(finals)
+        found = ending(group)
+        mean, half = interval(found.returns)
         width = f" <small>± {text.value(half, 2)}</small>" if np.isfinite(half) else ""
-        seeds = " ".join(text.value(final) for final in np.sort(finals))
-        count = text.plural(len(finals), "run")
-        open_ended = sum(not run.ended for run in group.runs)
-        missing = f"; {open_ended} not at the end" if open_ended else ""
+        seeds = " ".join(text.value(final) for final in np.sort(found.returns))
+        count = f"{counts(group, found)} run{'s' * (len(group.runs) > 1)}"
+        words = [f"{count}: {seeds}" if len(group.runs) > 1 else count, missing(group)]
+        words += [_at(found)] if unlike else []
         entries.append(
             tag(
                 "li",
                 tag("span", named(group, looks), class_="name")
                 + f"<b>{text.value(mean)}{width}</b>"
-                + tag("span", (f"{count}: {seeds}" if len(finals) > 1 else count) + missing),
+                + tag("span", "; ".join(filter(None, words))),
             )
         )
     return tag("ul", "".join(entries), class_="tiles standings")
@@ -115,7 +102,7 @@ def time(groups: Sequence[Group], looks: Looks, with_task: bool) -> str:
     """One bar for each configuration: the mean of its runs."""
     rows = []
     for group in groups:
-        runs = [run for run in group.runs if run.timing]
+        runs = [run for run in counted(group) if run.timing]
         if not runs:
             continue
         parts = np.mean([seconds(run) for run in runs], axis=0)

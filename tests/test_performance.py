@@ -101,11 +101,14 @@ def test_batch_without_a_finished_episode_keeps_what_was_known():
     assert int(later.finished) == int(record.finished)
 
 
-def members(performance, measured, picks, error):
+def members(performance, measured, picks, error, episodes=None):
     K = len(performance)
     record = jax.tree.map(lambda leaf: jnp.stack([leaf] * K), fresh_record(0))
     record = record._replace(
-        measured=jnp.array(measured), picks=jnp.array(picks), standard_error=jnp.array(error)
+        measured=jnp.array(measured),
+        picks=jnp.array(picks),
+        standard_error=jnp.array(error),
+        episodes=jnp.array(episodes or [5] * K),
     )
     return Member((), (), jnp.array(performance), jnp.zeros(K), record)
 
@@ -134,6 +137,27 @@ def test_shrunk_without_noise_or_company_is_the_batch_mean():
     certain = members([1.0, 5.0], [0.0, 12.0], [1, 1], [0.0, 0.0])
     assert float(Shrunk().estimate(certain, jnp.asarray(1))) == 12.0
     alone = members([0.0, 0.0], [12.0, 0.0], [1, 0], [3.0, 0.0])
+    assert float(Shrunk().estimate(alone, jnp.asarray(0))) == 12.0
+
+
+def test_shrunk_does_not_trust_a_single_episode():
+    # path 2 has one episode, 12. The others: 4 with error 2 (variance 4 * 2^2 = 16) and 3 with
+    # error 1 (variance 3); pooled (3 * 16 + 2 * 3) / 5 = 10.8. Mean 6, between 31, as above.
+    J, errors = [1.0, 5.0, 100.0], [2.0, 1.0, 0.0]
+    population = members(J, [0.0, 0.0, 12.0], [1, 1, 1], errors, [4, 3, 1])
+    found = Shrunk().estimate(population, jnp.asarray(2))
+    assert float(found) == pytest.approx(6 + 31 / 41.8 * 6, rel=1e-6)
+    # nor where its J is that of one episode some batches ago
+    stale = members(J, [0.0, 0.0, 12.0], [1, 1, 1], errors, [4, 3, 0])
+    assert float(Shrunk().estimate(stale, jnp.asarray(2))) == float(found)
+
+
+def test_shrunk_of_single_episodes_alone_goes_half_the_way():
+    # nothing tells noise from difference: 6 + 1/2 * 6
+    J = [1.0, 5.0, 100.0]
+    population = members(J, [0.0, 0.0, 12.0], [1, 1, 1], [0.0] * 3, [1, 1, 1])
+    assert float(Shrunk().estimate(population, jnp.asarray(2))) == pytest.approx(9.0, rel=1e-6)
+    alone = members([0.0, 0.0], [12.0, 0.0], [1, 0], [0.0, 0.0], [1, 0])
     assert float(Shrunk().estimate(alone, jnp.asarray(0))) == 12.0
 
 

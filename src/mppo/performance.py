@@ -104,6 +104,8 @@ class Shrunk:
     """The batch mean, drawn towards the mean of all paths by as much as it is noise.
 
     weight = T / (T + E) with T the variance of J between paths and E the squared standard error.
+    A single episode has none of its own: it is taken to vary as those of all paths do, and where
+    no path has two to compare, E counts as much as T.
     """
 
     unit: Unit = "undiscounted"
@@ -117,6 +119,17 @@ class Shrunk:
         n = jnp.maximum(jnp.sum(known), 1)
         mean = jnp.sum(jnp.where(known, values, 0.0)) / n
         between = jnp.sum(jnp.where(known, (values - mean) ** 2, 0.0)) / jnp.maximum(n - 1, 1)
-        noise = record.standard_error**2
+        alone = (record.episodes < 2) & (record.standard_error == 0)
+        noise = jnp.where(
+            alone, _variance_of_episodes(population.record, between), record.standard_error**2
+        )
         weight = jnp.where(noise > 0, between / jnp.where(noise > 0, between + noise, 1.0), 1.0)
         return mean + weight * (record.measured - mean)
+
+
+def _variance_of_episodes(records: Record, unknown: jax.Array) -> jax.Array:
+    """Variance of single returns within paths, pooled; `unknown` where no path has two of them."""
+    spare = jnp.maximum(records.episodes - 1, 0)
+    within = records.standard_error**2 * records.episodes
+    total = jnp.sum(spare)
+    return jnp.where(total > 0, jnp.sum(spare * within) / jnp.maximum(total, 1), unknown)

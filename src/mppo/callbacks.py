@@ -7,6 +7,7 @@ False. A plain function `f(event, row)` will do, too; so will a list of either.
 # pyright: strict
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -135,16 +136,21 @@ class BestModel(Callback):
             if self.training.folder is None:
                 raise BadRequest("BestModel needs a path, or a run with a directory (out=...)")
             self.path = self.training.folder / "best"
-        before = [row[self._name] for row in self.training.evaluations]
-        self.best = max([self.best, *(float(value) for value in before if value is not None)])
+        for row in self.training.evaluations:
+            self.best = max(self.best, _known(row[self._name]))
 
     def on_evaluation(self, row: Row) -> None:
-        value = row[self._name]
-        if value is None or float(value) <= self.best or self.path is None:
+        value = _known(row[self._name])
+        if value <= self.best or self.path is None:
             return
         arrays, data = self.training.run.snapshot()
         saved.save(self.path, self.training.description(), arrays, data)
-        self.best = float(value)
+        self.best = value
+
+
+def _known(value: Any) -> float:
+    """A mean return to compare; one that is no number is better than none."""
+    return float("-inf") if value is None or math.isnan(value) else float(value)
 
 
 class StopOnReturn(Callback):
@@ -168,11 +174,11 @@ class StopWithoutImprovement(Callback):
         self._returns: list[float] = []
 
     def on_training_start(self) -> None:
-        self._returns = [float(row["mean_return"]) for row in self.training.evaluations]
+        self._returns = [_known(row["mean_return"]) for row in self.training.evaluations]
 
     def on_evaluation(self, row: Row) -> Answer:
         returns = self._returns
-        returns.append(float(row["mean_return"]))
+        returns.append(_known(row["mean_return"]))
         since_best = len(returns) - 1 - returns.index(max(returns))
         return not (len(returns) > self.min_evaluations and since_best >= self.patience)
 

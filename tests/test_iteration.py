@@ -1,5 +1,6 @@
 """Algorithm 1: what an iteration changes, what it leaves alone, and that nothing else happens."""
 
+from dataclasses import replace
 from functools import partial
 
 import jax
@@ -20,7 +21,15 @@ from mppo.programs import programs
 from mppo.surrogate import log_probs, mean_entropy, statistics
 from mppo.types import Batch
 from tests.oracles import all_finite, assert_same_bits, finished_episodes, same_bits
-from tests.worlds import CHOOSING, SMALL, random_trajectories, small, with_rewards
+from tests.worlds import (
+    CHOOSING,
+    SMALL,
+    Fleeting,
+    Poison,
+    random_trajectories,
+    small,
+    with_rewards,
+)
 
 MULTIPLE = [name for name in METHODS if METHODS[name].paths > 1]
 
@@ -221,7 +230,7 @@ def test_a_batch_without_any_reward_is_learnt_from(name):
 
 @pytest.mark.parametrize("name", METHODS)
 def test_numbers_that_are_not_finite_are_noticed(name):
-    """A NaN among the rewards: TRPO refuses the step, what PPO makes of it is reported."""
+    """A NaN among the rewards: TRPO refuses the step; after PPO's, all is as it was before."""
     state = known_state(name, (0.0,) * SMALL[name].paths, (1,) * SMALL[name].paths)
     seen = random_trajectories(12)
     rewards = seen.rewards.copy()
@@ -231,11 +240,31 @@ def test_numbers_that_are_not_finite_are_noticed(name):
         jax.tree.leaves(after.values)[0], jax.tree.leaves(state.values)[0], "V is kept"
     )
     assert bool(metrics["value_refused"])
-    kept = all_finite(member(after.population, int(metrics["slot"])).policy.parameters)
-    assert kept or not bool(metrics["finite"])
-    if name.endswith("trpo") or "trpo-" in name:
-        assert kept
-        assert bool(metrics["step_refused"])
+    assert all_finite(member(after.population, int(metrics["slot"])).policy.parameters)
+    refuses = name.endswith("trpo") or "trpo-" in name
+    assert not refuses or bool(metrics["step_refused"])
+    assert bool(metrics["finite"]) == (refuses and name != "div-trpo")  # which remembers J
+    if not metrics["finite"]:
+        assert_same_bits(after, state, "nothing moved, not even the counter")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"optimiser": Poison(), "replacement": "worst", "observation_filter": "shared"},
+        {"optimiser": Poison(harmless=True), "exploration": Fleeting()},
+    ],
+    ids=["step", "exploration"],
+)
+def test_what_is_not_finite_leaves_the_state_as_it_was(changes):
+    """Neither policies, filters, V, J nor counters move; the first is a step, the second none."""
+    method = replace(SMALL["mp-ppo"], **changes)
+    compiled = programs(method, CHOOSING)
+    state = compiled.init(jax.random.key(0))
+    before = copied(state)
+    after, metrics = compiled.learn(state, jnp.asarray(1, jnp.int32), random_trajectories(12))
+    assert not bool(metrics["finite"])
+    assert_same_bits(after, before)
 
 
 def test_measuring_changes_no_parameter():

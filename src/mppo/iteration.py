@@ -92,14 +92,17 @@ def report(method: Method, state: State) -> tuple[jax.Array, Policy]:
 def learn(
     method: Method, architecture: Architecture, state: State, i: jax.Array, seen: Trajectories
 ) -> tuple[State, Metrics]:
-    """Lines 6-12: all that follows the rollout, as one pure function."""
+    """Lines 6-12: all that follows the rollout, as one pure function.
+
+    An update that is not finite gives back the state as it was, and says so in `finite`.
+    """
     key = jax.random.fold_in(jax.random.fold_in(state.key, 1), state.iteration)
     value_key, policy_key, bonus_key = jax.random.split(key, 3)
 
-    before = state.population
+    old = state
     state, path, outcome = measure(method, architecture, state, i, seen)  # line 6
-    shaped = seen._replace(rewards=method.exploration.reward(architecture, state.exploration, seen))
-    v = i % method.value_networks
+    rewards = method.exploration.reward(architecture, state.exploration, seen)
+    v, shaped = i % method.value_networks, seen._replace(rewards=rewards)
     value, raw, log = fit_value(method, member(state.values, v), shaped, value_key)  # lines 7-8
     batch = as_batch(method, architecture, path.policy, seen, raw)
     policy, optimiser, step = method.optimiser.update(  # line 9
@@ -113,22 +116,22 @@ def learn(
     length = jnp.sum(outcome.lengths) / jnp.maximum(jnp.sum(outcome.ended), 1)
     gain = performance_gain(method.gain, architecture, policy, batch, length)  # line 10
     entropy = mean_entropy(architecture, policy, batch.observations, method.entropy_index)
-    slot = slot_for(method.replacement, state.population, i)
     improved = Member(policy, optimiser, path.performance + gain, entropy, path.record)
-    # in its own place it overwrites all that line 6 wrote: XLA need not write that first
-    kept = before if method.replacement == "self" else state.population
-    population = put(kept, slot, improved)  # lines 11-12
-    if method.observation_filter == "shared":
-        population = _share_filter(population, slot)
-
     exploration, bonus_log = method.exploration.update(
         architecture, state.exploration, path.policy, path.record.measured, seen, bonus_key
     )
+    sound = _finite((policy.parameters, optimiser, exploration))
+    slot = slot_for(method.replacement, state.population, i)
+    new = State(
+        _stored(method, old.population, state.population, i, slot, improved, sound),  # lines 11-12
+        put(old.values, v, _kept(sound, value, member(old.values, v))),
+        _kept(sound, exploration, old.exploration),
+        jnp.where(sound, slot, old.current),
+        old.iteration + sound,
+        old.key,
+    )
     log |= {"gain": gain, "slot": slot, "advantage_mean": jnp.mean(batch.raw_advantages)}
-    log |= {"advantage_std": jnp.std(batch.raw_advantages), **step, **bonus_log}
-    values = put(state.values, v, value)
-    new = State(population, values, exploration, slot, state.iteration + 1, state.key)
-    log["finite"] = _finite((policy.parameters, optimiser, exploration))
+    log |= {"advantage_std": jnp.std(batch.raw_advantages), **step, **bonus_log, "finite": sound}
     return new, _metrics(new, i, outcome, log)
 
 
@@ -210,6 +213,29 @@ def as_batch(
 def _finite(tree: PyTree) -> jax.Array:
     """Whether all numbers of a tree are."""
     return jnp.all(jnp.stack([jnp.all(jnp.isfinite(leaf)) for leaf in jax.tree.leaves(tree)]))
+
+
+def _kept(sound: jax.Array, new: PyTree, old: PyTree) -> PyTree:
+    """The new numbers if they are sound, else the old ones."""
+    return jax.tree.map(lambda one, other: jnp.where(sound, one, other), new, old)
+
+
+def _stored(
+    method: Method,
+    before: Member,
+    measured: Member,
+    i: jax.Array,
+    slot: jax.Array,
+    improved: Member,
+    sound: jax.Array,
+) -> Member:
+    """Lines 11 and 12: the buffer with the improved path, or all as before if that is not sound."""
+    # in its own place it overwrites all that line 6 wrote: XLA need not write that first
+    population = before
+    if method.replacement == "worst":
+        population = put(before, i, _kept(sound, member(measured, i), member(before, i)))
+    population = put(population, slot, _kept(sound, improved, member(before, slot)))
+    return _share_filter(population, slot) if method.observation_filter == "shared" else population
 
 
 def _share_filter(population: Member, i: jax.Array) -> Member:

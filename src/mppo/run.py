@@ -119,13 +119,15 @@ class Run:
             getattr(self.method.picking, "start", None) == "evaluate"
         )
         learn = self.programs.measure_only if measuring else self.programs.learn
+        previous = self._previous
         self.state, metrics = iterate(self._pick, self._collect, learn, self.state)
         row = jax.device_get(metrics)
         if not row.pop("finite"):
+            self._previous = previous
             raise LearningFault(
                 f"iteration {self.iteration} on {self.task.name} made path {int(row['picked'])} "
-                "not finite; it was not saved. The batch is in the run directory under fault; a "
-                "smaller learning rate may help"
+                "not finite; the state before it was kept. Where there is a run directory, the "
+                "batch is there under fault; a smaller learning rate may help"
             )
         self.iteration += 1
         check = self._check

@@ -267,6 +267,17 @@ def test_what_is_not_finite_leaves_the_state_as_it_was(changes):
     assert_same_bits(after, before)
 
 
+@pytest.mark.parametrize("name", ["curiosity-trpo", "curiosity-ppo"])
+def test_a_bonus_on_the_reward_is_no_gain_of_the_task(name):
+    """Advantages are then those of shaped rewards: J stays the task's return."""
+    state, seen = known_state(name, (0.0,), (1,)), random_trajectories(11)
+    after, metrics = learn(name, state, 0, seen)
+    assert float(metrics["kl"]) > 0
+    assert float(metrics["gain"]) == 0.0
+    J = float(after.population.performance[0])
+    assert pytest.approx(measured_return(seen), rel=1e-5) == J
+
+
 def test_measuring_changes_no_parameter():
     before, seen = known_state("mp-trpo"), random_trajectories(7)
     measure = programs(SMALL["mp-trpo"], CHOOSING).measure_only

@@ -114,7 +114,9 @@ def learn(
         policy_key,
     )
     length = jnp.sum(outcome.lengths) / jnp.maximum(jnp.sum(outcome.ended), 1)
-    gain = performance_gain(method.gain, architecture, policy, batch, length)  # line 10
+    # advantages of shaped rewards are none of the task's return (decision 0006)
+    reading = method.gain if rewards is seen.rewards else "none"
+    gain = performance_gain(reading, architecture, policy, batch, length)  # line 10
     entropy = mean_entropy(architecture, policy, batch.observations, method.entropy_index)
     improved = Member(policy, optimiser, path.performance + gain, entropy, path.record)
     exploration, bonus_log = method.exploration.update(

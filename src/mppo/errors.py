@@ -42,6 +42,10 @@ class CheckpointError(ValueError):
     exit_code = 74
 
 
+class SettingsWarning(UserWarning):
+    """Something can only be done otherwise than one may expect; the message says how it is."""
+
+
 class SlowPath(UserWarning):
     """Something works, but takes much longer than it would have to."""
 

@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from mppo import checkpoint, config, saved
+from mppo import checkpoint, checks, config, saved
 from mppo.actor import Actor
 from mppo.agent import Agent
 from mppo.callbacks import Callbacks, PrintRows, ProgressBar, as_callback
 from mppo.described import described
 from mppo.errors import BadRequest
-from mppo.evaluate import Evaluator
+from mppo.evaluate import LONGEST, Evaluator
 from mppo.evaluation import Evaluation
 from mppo.interrupts import Interrupts
 from mppo.loggers import Logger, TensorBoard
@@ -234,10 +234,12 @@ class MPPO:
         actor = Actor(run.architecture, self.agent.policy)
         try:
             number = run.iteration if seed is None else 0
-            returns = evaluator(actor, number, episodes, deterministic)
+            played = evaluator.play(actor, number, episodes, deterministic)
         finally:
             evaluator.close()
-        return float(returns.mean()), float(returns.std())
+        if played.cut.any():
+            checks.say_cut(int(played.cut.sum()), episodes, run.task.name, LONGEST)
+        return float(played.returns.mean()), float(played.returns.std())
 
     def save(self, path: Path_) -> Path:
         """Write all of it to one safetensors file (suffix added if missing); returns where."""

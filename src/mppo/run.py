@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from mppo import checkpoint, theorem
+from mppo import checkpoint, checks, theorem
 from mppo.actor import Actor
 from mppo.agent import Agent, architecture_of
 from mppo.checkpoint import Checkpoint
 from mppo.errors import BadRequest, CheckpointError, LearningFault, SlowPath
-from mppo.evaluate import Evaluator
+from mppo.evaluate import LONGEST, Evaluator
 from mppo.evaluation import Evaluation
 from mppo.iteration import State, iterate
 from mppo.lazy import jax
@@ -57,8 +57,8 @@ class Run:
         evaluation: Evaluation,
         workers: int = 0,
     ):
-        _check(method, steps, seed, evaluation, workers)
-        _refuse_sharing(on, method, evaluation)
+        checks.check(method, steps, seed, evaluation, workers)
+        checks.refuse_sharing(on, method, evaluation)
         self.method, self.task, self.seed, self.evaluation = method, on, seed, evaluation
         self.steps, self.iterations = steps, math.ceil(steps / method.batch_size)
         self.envs = on.envs_for(method.batch_size, method.envs)
@@ -85,6 +85,7 @@ class Run:
         self._evaluator: Evaluator | None = None
         self._previous: int | None = None  # the pick before
         self._check: theorem.Check | None = None
+        self._said_cut = False  # that evaluations are
         self._learnt = False  # in this process: the first time, the update is compiled
 
     @property
@@ -192,15 +193,23 @@ class Run:
             envs = self.task.make(max(wanted.episodes, wanted.deterministic_episodes))
             self._evaluator = Evaluator(envs, self.task.spaces, self.seed, self.clip, self.workers)
         actor, number = Actor(self.architecture, policy), self.iteration
-        returns = self._evaluator(actor, number, wanted.episodes)
-        certain = self._evaluator(actor, number, wanted.deterministic_episodes, deterministic=True)
+        play = self._evaluator.play
+        sampled = play(actor, number, wanted.episodes)
+        certain = play(actor, number, wanted.deterministic_episodes, deterministic=True)
+        cut = int(sampled.cut.sum() + certain.cut.sum())
+        if cut and not self._said_cut:
+            total = len(sampled.returns) + len(certain.returns)
+            checks.say_cut(cut, total, self.task.name, LONGEST)
+            self._said_cut = True
+        mean = lambda returns: returns.mean() if len(returns) else None
         return {
             "steps": self.iteration * self.method.batch_size,
             "path": int(i),
-            "returns": returns,
-            "mean_return": returns.mean() if len(returns) else None,
-            "returns_deterministic": certain,
-            "mean_return_deterministic": certain.mean() if len(certain) else None,
+            "returns": sampled.returns,
+            "mean_return": mean(sampled.returns),
+            "returns_deterministic": certain.returns,
+            "mean_return_deterministic": mean(certain.returns),
+            "cut": cut,
         }
 
     def agent(self) -> Agent:
@@ -228,7 +237,7 @@ class Run:
                 f'"{on.name}" has the spaces {there.observation} and {there.action}; the policy '
                 f"was made for {here.observation} and {here.action}"
             )
-        _refuse_sharing(on, self.method, self.evaluation)
+        checks.refuse_sharing(on, self.method, self.evaluation)
         envs = on.envs_for(self.method.batch_size, self.method.envs)
         self.close()
         self._collector = self._evaluator = None
@@ -290,28 +299,3 @@ class Run:
         for part in (self._collector, self._evaluator):
             if part is not None:
                 part.close()
-
-
-def _refuse_sharing(on: Task, method: Method, evaluation: Evaluation) -> None:
-    if on.shared and method.episodes == "continue" and evaluation.every:
-        raise BadRequest(
-            f'episodes="continue" with evaluations needs environments for each, and "{on.name}" is '
-            "a single instance; give a callable that makes it, or eval_every=0"
-        )
-
-
-def _check(method: Method, steps: int, seed: int, evaluation: Evaluation, workers: int) -> None:
-    if steps < method.batch_size:
-        raise BadRequest(
-            f"steps is {steps}, which is below one batch of {method.batch_size}; give at least "
-            f"--steps {method.batch_size}, or a smaller --batch-size"
-        )
-    if seed is None or seed < 0:
-        raise BadRequest(f"seed is {seed}; give a whole number, 0 or more")
-    if workers < 0:
-        raise BadRequest(f"workers is {workers}; give a number of threads, or 0 for all cores")
-    if evaluation.every < 0 or (evaluation.every and evaluation.episodes < 1):
-        raise BadRequest(
-            f"evaluation every {evaluation.every} steps with {evaluation.episodes} episodes; "
-            "give at least one episode, or --eval-every 0 for no evaluation"
-        )

@@ -1,0 +1,48 @@
+"""What is asked of a run, checked before anything is made of it."""
+
+from __future__ import annotations
+
+import warnings
+
+from mppo.errors import BadRequest, SettingsWarning
+from mppo.evaluation import Evaluation
+from mppo.methods import Method
+from mppo.tasks import Task
+
+
+def check(method: Method, steps: int, seed: int, evaluation: Evaluation, workers: int) -> None:
+    """Raise for numbers that no run can have."""
+    if steps < method.batch_size:
+        raise BadRequest(
+            f"steps is {steps}, which is below one batch of {method.batch_size}; give at least "
+            f"--steps {method.batch_size}, or a smaller --batch-size"
+        )
+    if seed is None or seed < 0:
+        raise BadRequest(f"seed is {seed}; give a whole number, 0 or more")
+    if workers < 0:
+        raise BadRequest(f"workers is {workers}; give a number of threads, or 0 for all cores")
+    if evaluation.every < 0 or (evaluation.every and evaluation.episodes < 1):
+        raise BadRequest(
+            f"evaluation every {evaluation.every} steps with {evaluation.episodes} episodes; "
+            "give at least one episode, or --eval-every 0 for no evaluation"
+        )
+
+
+def refuse_sharing(on: Task, method: Method, evaluation: Evaluation) -> None:
+    """Raise where training and evaluation would step each other's episodes."""
+    if on.shared and method.episodes == "continue" and evaluation.every:
+        raise BadRequest(
+            f'episodes="continue" with evaluations needs environments for each, and "{on.name}" is '
+            "a single instance; give a callable that makes it, or eval_every=0"
+        )
+
+
+def say_cut(cut: int, episodes: int, name: str, longest: int) -> None:
+    """Warn that episodes of an evaluation were stopped before their end."""
+    warnings.warn(
+        f'{cut} of {episodes} evaluation episodes on "{name}" were stopped after {longest:,} '
+        "steps: their returns are those of that many steps; a time limit "
+        "(gymnasium.wrappers.TimeLimit) gives whole episodes",
+        SettingsWarning,
+        stacklevel=3,
+    )

@@ -1,8 +1,10 @@
 """What is asked of a run: what is refused, and what is said of settings that are a makeshift."""
 
+import warnings
+
 import pytest
 
-from mppo.checks import check, refuse_sharing, say_cut
+from mppo.checks import check, refuse_sharing, say_cut, unfinished
 from mppo.errors import BadRequest, SettingsWarning
 from mppo.evaluation import Evaluation
 from mppo.methods import Method
@@ -11,6 +13,61 @@ from mppo.tasks import Task
 
 def on(horizon, count=0, shared=False):
     return Task("Here-v0", None, None, horizon, {}, False, False, count, shared)
+
+
+@pytest.mark.parametrize(
+    ("horizon", "batch", "envs", "episodes", "wanted"),
+    [
+        (1000, 5000, 5, "fresh", "drop"),  # the paper's TRPO
+        (1000, 2048, 2, "fresh", "drop"),  # and PPO
+        (500, 500, 1, "fresh", "drop"),
+        (500, 500, 1, "continue", "drop"),  # an episode ends in every batch
+        (None, 5000, 1, "fresh", "window"),
+        (None, 5000, 10, "continue", "window"),
+    ],
+)
+def test_what_j_makes_of_episodes_that_a_batch_cuts(horizon, batch, envs, episodes, wanted):
+    method = Method(batch_size=batch, envs=envs, episodes=episodes)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert unfinished(method, on(horizon), envs) == wanted
+
+
+@pytest.mark.parametrize(
+    ("horizon", "batch", "envs", "count", "episodes"),
+    [
+        (500, 499, 1, 0, "fresh"),
+        (500, 256, 8, 0, "fresh"),  # no number of environments would help
+        (500, 2000, 8, 8, "fresh"),  # theirs, and not ours to choose
+        (500, 2000, 8, 0, "continue"),
+    ],
+)
+def test_where_no_batch_holds_a_whole_episode_j_goes_on_with_v(
+    horizon, batch, envs, count, episodes
+):
+    method = Method(batch_size=batch, envs=envs, episodes=episodes)
+    with pytest.warns(SettingsWarning) as said:
+        assert unfinished(method, on(horizon, count), envs) == "bootstrap"
+    assert [str(one.message) for one in said] == [
+        f'a batch gives each environment {batch // envs} steps, and an episode of "Here-v0" may '
+        "take 500: J counts unfinished episodes by their return so far plus V; use --batch-size "
+        f"{500 * envs} or more for whole episodes"
+    ]
+
+
+def test_too_many_environments_are_refused_with_the_ways_out():
+    with pytest.raises(BadRequest) as caught:
+        unfinished(Method(batch_size=2048, envs=64), on(1000), 64)
+    assert str(caught.value) == (
+        'environments share a batch of 2048 steps, 32 each, and an episode of "Here-v0" may take '
+        "1000: no batch would hold a whole one. Use --envs 2, a --batch-size of 64000 or more, or "
+        "--episodes continue"
+    ).join(["64 ", ""])
+    for way_out in (
+        Method(batch_size=2048, envs=2),
+        Method(batch_size=64_000, envs=64),
+    ):
+        assert unfinished(way_out, on(1000), way_out.envs) == "drop"
 
 
 def test_cut_evaluations_are_said():

@@ -23,6 +23,7 @@ from mppo.types import Batch
 from tests.oracles import all_finite, assert_same_bits, finished_episodes, same_bits
 from tests.worlds import (
     CHOOSING,
+    ENVS,
     SMALL,
     Fleeting,
     Poison,
@@ -276,6 +277,24 @@ def test_a_bonus_on_the_reward_is_no_gain_of_the_task(name):
     assert float(metrics["gain"]) == 0.0
     J = float(after.population.performance[0])
     assert pytest.approx(measured_return(seen), rel=1e-5) == J
+
+
+@pytest.mark.parametrize("name", ["mp-trpo", "multi-trpo-independent"])
+def test_cut_episodes_count_with_the_path_s_own_value_network(name):
+    """No episode ends: J is the discounted return so far plus V at the cut; 16 rewards of 1."""
+    method, steps = SMALL[name], 16
+    seen = with_rewards(random_trajectories(13, steps=steps, ends=0.0), 1.0)
+    measure = programs(method, CHOOSING, "bootstrap").measure_only
+    before = known_state(name)
+    after, metrics = measure(copied(before), jnp.asarray(1, jnp.int32), seen)
+    value = member(before.values, 1 % method.value_networks)
+    V = np.asarray(method.critic.values(value, seen.next_observations[:, -1]))
+    gamma = method.gamma
+    wanted = sum(gamma**t for t in range(steps)) + gamma**steps * V.mean()
+    assert abs(V.mean()) > 1e-3
+    assert float(after.population.performance[1]) == pytest.approx(wanted, rel=1e-5)
+    assert (int(metrics["episodes"]), np.isnan(float(metrics["return_mean"]))) == (0, True)
+    assert int(after.population.record.episodes[1]) == ENVS
 
 
 def test_measuring_changes_no_parameter():

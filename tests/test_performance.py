@@ -10,13 +10,23 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mppo.performance import BatchMean, Shrunk, Window, episodes, remember, summary
+from mppo.performance import (
+    BatchMean,
+    Shrunk,
+    Window,
+    all_episodes,
+    episodes,
+    remember,
+    summary,
+)
 from mppo.population import Member, fresh_record
 from mppo.types import Earlier
+from tests import oracles
 from tests.oracles import finished_episodes
 from tests.worlds import random_trajectories
 
 count = jax.jit(episodes, static_argnums=(1, 2))
+count_all = jax.jit(all_episodes, static_argnums=(2, 3, 4))
 keep = jax.jit(remember)
 
 
@@ -70,6 +80,41 @@ def test_discounted_return_by_hand():
     plain = count(trajectories, 0.5, "undiscounted")
     np.testing.assert_allclose(plain.returns, [0, 9])
     np.testing.assert_array_equal(plain.lengths, [0, 4])
+
+
+def test_a_cut_episode_goes_on_with_v_by_hand():
+    """Two steps before the batch: 5 so far. Then 1 and the end; a new episode of 1, 1 and V = 8."""
+    trajectories = random_trajectories(0, 1, 3)._replace(
+        rewards=np.ones((1, 3), np.float32),
+        terminated=np.array([[True, False, False]]),
+        truncated=np.zeros((1, 3), bool),
+        earlier=Earlier(np.float32([7.0]), np.float32([5.0]), np.int32([2])),
+    )
+    values = np.full((1, 3), 8.0, np.float32)
+    found = count_all(trajectories, values, 0.5, "bootstrap", "bootstrap")
+    np.testing.assert_allclose(found.returns, [5 + 0.25, 0, 1 + 0.5 + 0.25 * 8])
+    np.testing.assert_array_equal(found.ended, [True, False, True])
+    np.testing.assert_array_equal(found.lengths, [3, 0, 2])
+    window = count_all(trajectories, values, 0.5, "bootstrap", "window")
+    np.testing.assert_allclose(window.returns, [1, 0, 1 + 0.5 + 0.25 * 8])
+    np.testing.assert_array_equal(window.lengths, [1, 0, 2])
+
+
+@settings(max_examples=50)
+@given(st.integers(0, 2**32 - 1), st.sampled_from([0.0, 0.1, 0.6, 2.0]))
+def test_all_episodes_equal_the_plain_loop(seed, ends):
+    trajectories = seen(seed, ends)
+    shape = trajectories.rewards.shape
+    values = np.random.default_rng(seed).normal(size=shape).astype(np.float32)
+    for limit in ("bootstrap", "terminal"):
+        for unfinished in ("bootstrap", "window"):
+            outcome = count_all(trajectories, values, 0.9, limit, unfinished)
+            wanted = oracles.all_episodes(trajectories, values, 0.9, limit, unfinished == "window")
+            ended = np.asarray(outcome.ended)
+            np.testing.assert_allclose(
+                np.asarray(outcome.returns)[ended], wanted, rtol=1e-4, atol=1e-5
+            )
+            assert ended.reshape(shape)[:, -1].all()  # no environment without an episode
 
 
 @pytest.mark.parametrize("memory", [1, 3, 8, 200])

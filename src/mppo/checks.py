@@ -7,6 +7,7 @@ import warnings
 from mppo.errors import BadRequest, SettingsWarning
 from mppo.evaluation import Evaluation
 from mppo.methods import Method
+from mppo.performance import Unfinished
 from mppo.tasks import Task
 
 
@@ -35,6 +36,34 @@ def refuse_sharing(on: Task, method: Method, evaluation: Evaluation) -> None:
             f'episodes="continue" with evaluations needs environments for each, and "{on.name}" is '
             "a single instance; give a callable that makes it, or eval_every=0"
         )
+
+
+def unfinished(method: Method, on: Task, envs: int) -> Unfinished:
+    """What J makes of episodes that a batch cuts (decision 0036), said where it is a makeshift.
+
+    Too many environments for whole episodes, where fewer would do, are refused.
+    """
+    if on.horizon is None:
+        return "window"
+    batch, limit = method.batch_size, on.horizon
+    steps = batch // envs
+    if steps >= limit:
+        return "drop"
+    if method.episodes == "fresh" and not on.count and batch >= limit:
+        raise BadRequest(
+            f"{envs} environments share a batch of {batch} steps, {steps} each, and an episode of "
+            f'"{on.name}" may take {limit}: no batch would hold a whole one. Use --envs '
+            f"{on.envs_for(batch)}, a --batch-size of {envs * limit} or more, or --episodes "
+            "continue"
+        )
+    warnings.warn(
+        f'a batch gives each environment {steps} steps, and an episode of "{on.name}" may take '
+        f"{limit}: J counts unfinished episodes by their return so far plus V; use --batch-size "
+        f"{envs * limit} or more for whole episodes",
+        SettingsWarning,
+        stacklevel=3,
+    )
+    return "bootstrap"
 
 
 def say_cut(cut: int, episodes: int, name: str, longest: int) -> None:

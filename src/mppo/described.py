@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 from mppo.config import from_json
 from mppo.errors import BadRequest
 from mppo.evaluation import Evaluation
 from mppo.methods import Method
+from mppo.performance import Unfinished
 
 _IMPORTERS = ("GymV21Environment", "GymV26Environment")
 """Environments of Gymnasium that import whatever their arguments name."""
@@ -24,6 +25,7 @@ class Described(NamedTuple):
     seed: int
     evaluation: Evaluation
     clip_actions: bool
+    unfinished: Unfinished
 
 
 def imports_code(env: str) -> bool:
@@ -73,6 +75,9 @@ def described(
         raise BadRequest('the description of the run has no valid "method" or "evaluation"')
     if not (0 < found["steps"] < 1 << 63 and 0 <= found["seed"] < 1 << 63):
         raise BadRequest(f"the run has steps {found['steps']} and seed {found['seed']}")
+    unfinished = found.get("unfinished", "drop")  # as it was before there was a choice
+    if unfinished not in get_args(Unfinished):
+        raise BadRequest(f'the description of the run has no valid "unfinished": {unfinished!r}')
     return Described(
         found["method_name"],
         method,
@@ -82,4 +87,5 @@ def described(
         found["seed"],
         evaluation,
         found["clip_actions"],
+        unfinished,
     )

@@ -9,7 +9,7 @@ from mppo import filters
 from mppo.advantages import estimate_advantages, scale
 from mppo.lazy import jax, jnp
 from mppo.methods import Method
-from mppo.performance import Outcome, episodes, remember, summary
+from mppo.performance import Outcome, Unfinished, all_episodes, episodes, remember, summary
 from mppo.policies import Architecture, Policy
 from mppo.population import Member, fresh_record, member, put, slot_for
 from mppo.surrogate import log_probs, mean_entropy, performance_gain, statistics
@@ -90,7 +90,12 @@ def report(method: Method, state: State) -> tuple[jax.Array, Policy]:
 
 
 def learn(
-    method: Method, architecture: Architecture, state: State, i: jax.Array, seen: Trajectories
+    method: Method,
+    architecture: Architecture,
+    state: State,
+    i: jax.Array,
+    seen: Trajectories,
+    unfinished: Unfinished = "drop",
 ) -> tuple[State, Metrics]:
     """Lines 6-12: all that follows the rollout, as one pure function.
 
@@ -100,7 +105,9 @@ def learn(
     value_key, policy_key, bonus_key = jax.random.split(key, 3)
 
     old = state
-    state, path, outcome = measure(method, architecture, state, i, seen)  # line 6
+    state, path, outcome, counted = measure(  # line 6
+        method, architecture, state, i, seen, unfinished
+    )
     rewards = method.exploration.reward(architecture, state.exploration, seen)
     v, shaped = i % method.value_networks, seen._replace(rewards=rewards)
     value, raw, log = fit_value(method, member(state.values, v), shaped, value_key)  # lines 7-8
@@ -113,7 +120,7 @@ def learn(
         method.exploration.bonus(architecture, state.exploration),
         policy_key,
     )
-    length = jnp.sum(outcome.lengths) / jnp.maximum(jnp.sum(outcome.ended), 1)
+    length = jnp.sum(counted.lengths) / jnp.maximum(jnp.sum(counted.ended), 1)
     # advantages of shaped rewards are none of the task's return (decision 0006)
     reading = method.gain if rewards is seen.rewards else "none"
     gain = performance_gain(reading, architecture, policy, batch, length)  # line 10
@@ -138,10 +145,15 @@ def learn(
 
 
 def measure_only(
-    method: Method, architecture: Architecture, state: State, i: jax.Array, seen: Trajectories
+    method: Method,
+    architecture: Architecture,
+    state: State,
+    i: jax.Array,
+    seen: Trajectories,
+    unfinished: Unfinished = "drop",
 ) -> tuple[State, Metrics]:
     """Line 6 alone, for paths that are to be measured before anything is learnt."""
-    state, _, outcome = measure(method, architecture, state, i, seen)
+    state, _, outcome, _ = measure(method, architecture, state, i, seen, unfinished)
     state = state._replace(iteration=state.iteration + 1)
     zero = jnp.asarray(0.0)
     log = {"gain": zero, "kl": zero, "slot": i, "value_loss": zero, "finite": True}
@@ -149,13 +161,25 @@ def measure_only(
 
 
 def measure(
-    method: Method, architecture: Architecture, state: State, i: jax.Array, seen: Trajectories
-) -> tuple[State, Member, Outcome]:
-    """Line 6: J_i from the episodes just seen, and path i with its filter brought up to date."""
+    method: Method,
+    architecture: Architecture,
+    state: State,
+    i: jax.Array,
+    seen: Trajectories,
+    unfinished: Unfinished,
+) -> tuple[State, Member, Outcome, Outcome]:
+    """Line 6: J_i from the episodes just seen, and path i with its filter brought up to date.
+
+    Beside them, the episodes that ended, and those that J counts.
+    """
     path = member(state.population, i)
-    outcome = episodes(seen, method.gamma)
-    unit = method.estimator.unit
-    counted = outcome if unit == "undiscounted" else episodes(seen, method.gamma, unit)
+    outcome = counted = episodes(seen, method.gamma)
+    if unfinished != "drop":
+        value = member(state.values, i % method.value_networks)
+        beyond = method.critic.values(value, seen.next_observations)
+        counted = all_episodes(seen, beyond, method.gamma, method.time_limit, unfinished)
+    elif method.estimator.unit == "discounted":
+        counted = episodes(seen, method.gamma, "discounted")
     record = remember(path.record, counted, state.iteration)
     population = state.population
     population = population._replace(record=put(population.record, i, record))
@@ -166,7 +190,7 @@ def measure(
     # the filter moves with the improved policy: what stays in the buffer stays what it was
     observations = seen.observations.reshape(-1, architecture.observation_size)
     policy = path.policy._replace(filter=filters.update(path.policy.filter, observations))
-    return state, path._replace(policy=policy), outcome
+    return state, path._replace(policy=policy), outcome, counted
 
 
 def fit_value(method: Method, value, seen: Trajectories, key: jax.Array):

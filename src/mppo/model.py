@@ -270,7 +270,9 @@ class MPPO:
         on = recorded_task(about, env, wrappers, allow_imports)
         done = found.data.get("iteration")
         steps = old.method.batch_size * max(1, done if isinstance(done, int) else 1)
-        run = Run(old.method, on, steps, old.seed, old.evaluation, workers)
+        same = on.horizon == about.get("horizon")  # in another environment, J may count otherwise
+        settled = old.unfinished if same else None
+        run = Run(old.method, on, steps, old.seed, old.evaluation, workers, settled)
         run.clip = old.clip_actions  # as trained, also where `env` is another
         run.restore(found.checkpoint)
         model = cls.__new__(cls)

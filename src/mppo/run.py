@@ -20,6 +20,7 @@ from mppo.iteration import State, iterate
 from mppo.lazy import jax
 from mppo.methods import Method
 from mppo.networks import Mlp
+from mppo.performance import Unfinished
 from mppo.policies import Architecture
 from mppo.programs import Programs, programs
 from mppo.rollout import Collector
@@ -32,7 +33,10 @@ Row = dict[str, Any]
 
 
 class Run:
-    """A method on a task: `iterate` and `evaluate` give rows, `snapshot` and `restore` its all."""
+    """A method on a task: `iterate` and `evaluate` give rows, `snapshot` and `restore` its all.
+
+    `unfinished` is what was settled when the run was begun; without it, it is settled now.
+    """
 
     evaluation: Evaluation
     method: Method
@@ -47,6 +51,7 @@ class Run:
     envs: int
     task: Task
     iteration: int
+    unfinished: Unfinished
 
     def __init__(
         self,
@@ -56,12 +61,14 @@ class Run:
         seed: int,
         evaluation: Evaluation,
         workers: int = 0,
+        unfinished: Unfinished | None = None,
     ):
         checks.check(method, steps, seed, evaluation, workers)
         checks.refuse_sharing(on, method, evaluation)
         self.method, self.task, self.seed, self.evaluation = method, on, seed, evaluation
         self.steps, self.iterations = steps, math.ceil(steps / method.batch_size)
         self.envs = on.envs_for(method.batch_size, method.envs)
+        self.unfinished = unfinished or checks.unfinished(method, on, self.envs)
         raw = method.actions == "raw" or (method.actions == "auto" and on.of_the_paper)
         self.clip = not raw
         if not isinstance(method.network, Mlp):
@@ -72,7 +79,7 @@ class Run:
                 stacklevel=2,
             )
         self.architecture = architecture_of(method, on.spaces)
-        self.programs: Programs = programs(method, self.architecture)
+        self.programs: Programs = programs(method, self.architecture, self.unfinished)
         key = jax.random.key(int(sequence(seed, Role.PARAMETERS).generate_state(1)[0]))
         self.state: State = self.programs.init(key)
         self.iteration = 0  # how many are done
@@ -239,9 +246,11 @@ class Run:
             )
         checks.refuse_sharing(on, self.method, self.evaluation)
         envs = on.envs_for(self.method.batch_size, self.method.envs)
+        unfinished = checks.unfinished(self.method, on, envs)
         self.close()
         self._collector = self._evaluator = None
-        self.task, self.envs = on, envs
+        self.task, self.envs, self.unfinished = on, envs, unfinished
+        self.programs = programs(self.method, self.architecture, unfinished)
 
     def snapshot(self) -> tuple[dict[str, np.ndarray], Row]:
         """All that decides the future: arrays by name, and plain data."""

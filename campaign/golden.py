@@ -41,7 +41,13 @@ def agent_of(path: Path) -> Agent:
     assert found is not None
     old = described(found)
     run = Run(
-        old.method, task(old.env, **old.env_kwargs), old.steps, old.seed, old.evaluation, workers=1
+        old.method,
+        task(old.env, **old.env_kwargs),
+        old.steps,
+        old.seed,
+        old.evaluation,
+        workers=1,
+        unfinished=old.unfinished,
     )
     folder = path / "checkpoints"
     run.restore(checkpoint.load(folder, checkpoint.numbers(folder)[0]))

@@ -31,6 +31,11 @@ def pytest_addoption(parser):
     parser.addoption("--golden-update", action="store_true", help="write tests/golden/*.json anew")
 
 
+def pytest_configure(config):
+    # tests use small batches, which cannot hold whole episodes; what is said then has its own tests
+    config.addinivalue_line("filterwarnings", "ignore::mppo.errors.SettingsWarning")
+
+
 TOGETHER = {"mp-trpo", "test_train.py", "test_iteration.py", "test_algorithm1.py"}  # with "trpo"
 TOGETHER |= {"test_model.py", "test_callbacks.py", "test_loggers.py", "test_functional.py"}
 APART = ("tests/test_cli.py", "tests/test_documents.py", "tests/envs/", "tests/bench/")

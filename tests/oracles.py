@@ -41,6 +41,24 @@ def finished_episodes(trajectories, gamma=1.0):
     return found
 
 
+def all_episodes(trajectories, next_values, gamma, time_limit="bootstrap", window=False):
+    """Discounted return of every episode of the batch, those without an end going on with V."""
+    found = []
+    envs, steps = trajectories.rewards.shape
+    for e in range(envs):
+        total = 0.0 if window else float(trajectories.earlier.discounted[e])
+        length = 0 if window else int(trajectories.earlier.length[e])
+        for t in range(steps):
+            total += gamma**length * float(trajectories.rewards[e, t])
+            length += 1
+            terminated, truncated = trajectories.terminated[e, t], trajectories.truncated[e, t]
+            if terminated or truncated or t == steps - 1:
+                final = terminated or (truncated and time_limit == "terminal")
+                found.append(total + (0.0 if final else gamma**length * float(next_values[e, t])))
+                total, length = 0.0, 0
+    return found
+
+
 def host(tree):
     """The leaves of a tree as NumPy arrays, random keys as their numbers."""
     is_key = lambda leaf: (

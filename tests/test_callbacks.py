@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import mppo
+from mppo import saved
 from mppo.callbacks import (
     BestModel,
     Callback,
@@ -111,6 +112,7 @@ def test_stop_without_improvement():
     """Two evaluations in a row without a new best; equal is not better."""
     answers = told(StopWithoutImprovement(2), [1.0, 3.0, 3.0, 4.0, 2.0, 3.9])
     assert answers == [True, True, True, True, True, False]
+    assert told(StopWithoutImprovement(2), [1.0, float("nan"), None]) == [True, True, False]
     answers = told(StopWithoutImprovement(1, min_evaluations=4), [3.0, 2.0, 1.0, 1.0, 1.0])
     assert answers == [True, True, True, True, False]
 
@@ -136,6 +138,23 @@ def test_the_best_model_is_kept(tmp_path):
     again = BestModel()
     agent.learn(BATCH, callback=again)
     assert again.best == max(row["mean_return"] for row in agent.evaluations)
+
+
+def test_a_mean_that_is_no_number_is_never_the_best(tmp_path, monkeypatch):
+    """NaN compares as false with everything: it must neither be saved nor block what is."""
+    written = []
+    monkeypatch.setattr(saved, "save", lambda path, *rest: written.append(path))
+    best = BestModel(tmp_path / "best")
+    run = SimpleNamespace(snapshot=lambda: ({}, {}))
+    before = [{"mean_return": float("nan")}, {"mean_return": None}, {"mean_return": 1.0}]
+    best.training = SimpleNamespace(run=run, evaluations=before, description=dict)
+    best.on_training_start()
+    assert best.best == 1.0
+    for value in (float("nan"), np.float64("nan"), None, 0.5, 1.0):
+        best.on_evaluation({"mean_return": value})
+    assert (written, best.best) == ([], 1.0)
+    best.on_evaluation({"mean_return": 1.5})
+    assert (written, best.best) == ([tmp_path / "best"], 1.5)
 
 
 def test_the_best_model_needs_a_place():

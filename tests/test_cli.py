@@ -225,6 +225,11 @@ BAD = [
     (["train", "mp-trpo", "mppo/Maze-v0", "--seed", "-1"], "seed is -1"),
     (["train", "mp-trpo", "mppo/Maze-v0", "--seed", str(2**63)], "from 0 to 9223372036854775807"),
     (["train", "mp-trpo", "mppo/Maze-v0", "--envs", "3"], "3 environments"),
+    (
+        ["train", "ppo", "mppo/Maze-v0", "--envs", "64", "--steps", "8192"],
+        "64 environments share a batch of 2048 steps, 32 each, and an episode of "
+        '"mppo/Maze-v0" may take 1000: no batch would hold a whole one. Use --envs 2,',
+    ),
     (["train", "mp-trpo", "mppo/Maze-v0", "--out", "/dev/null"], "/dev/null"),
     (["train", "mp-trpo"], "ENV"),
     (["train"], "which method?"),

@@ -38,6 +38,11 @@ def test_every_method_comes_back(name):
     assert described(changed(["method"], to_json(METHODS[name]))).method == METHODS[name]
 
 
+def test_what_j_made_of_cut_episodes_before_there_was_a_choice():
+    assert described(GOOD).unfinished == "drop"
+    assert described(changed(["unfinished"], "window")).unfinished == "window"
+
+
 @pytest.mark.parametrize("name", GOOD)
 def test_nothing_may_be_missing(name):
     found = {key: value for key, value in GOOD.items() if key != name}
@@ -64,6 +69,8 @@ def test_nothing_may_be_missing(name):
         (["method", "picking", "kind"], ["weighted"], "must be a word"),
         (["method", "kind"], "evaluation", '"evaluation" has no field'),
         (["method", "extra"], 1, 'no field "extra"'),
+        (["unfinished"], "bootstarp", "no valid \"unfinished\": 'bootstarp'"),
+        (["unfinished"], ["drop"], 'no valid "unfinished"'),
     ],
 )
 def test_wrong_values_are_named(path, value, words):

@@ -7,8 +7,9 @@ import pytest
 from gymnasium import spaces
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
-from mppo import envs
+from mppo import envs, evaluate
 from mppo.actor import Actor
+from mppo.errors import EnvironmentFault
 from mppo.evaluate import Evaluator
 from mppo.filters import Filter
 from mppo.heads import Gaussian
@@ -105,3 +106,78 @@ def test_lanes_in_any_number_of_threads():
     np.testing.assert_array_equal(found[0], found[1])
     assert len(set(found[0])) == 6
     assert (found[0] > 0).all()  # a hopper is paid for being upright
+
+
+class Broken(Uneven):
+    """Episodes of 9 steps; a reward, an observation or the first one is no number."""
+
+    def __init__(self, what):
+        self.what = what
+
+    def reset(self, *, seed=None, options=None):
+        seen, info = super().reset(seed=seed)
+        self.length = 9
+        return (seen * np.nan if self.what == "first observation" else seen), info
+
+    def step(self, action):
+        seen, reward, *rest = super().step(action)
+        if self.time == 4:
+            seen = seen * np.inf if self.what == "observation" else seen
+            reward = np.nan if self.what == "reward" else reward
+        return seen, reward, *rest
+
+
+@pytest.mark.parametrize(
+    ("what", "says"),
+    [
+        ("reward", "reward = nan; environment 1, step 3 of"),
+        ("observation", r"observation = \[.*inf\]; environment 1, step 3 of"),
+        ("first observation", r"first observation = \[nan\]; environment 1, step 0 of"),
+    ],
+)
+@pytest.mark.parametrize("mode", list(AutoresetMode))
+def test_numbers_that_are_none_stop_an_evaluation_of_a_vector_environment(mode, what, says):
+    kinds = [lambda: Broken(""), lambda: Broken(what)]
+    evaluator = Evaluator(SyncVectorEnv(kinds, autoreset_mode=mode), SPACES, 3, clip=True)
+    with pytest.raises(EnvironmentFault, match=f"{says} the evaluation after iteration 7"):
+        evaluator(ACTOR, 7, 2)
+
+
+@pytest.mark.parametrize("mode", [AutoresetMode.SAME_STEP, AutoresetMode.NEXT_STEP])
+def test_what_comes_after_an_episode_s_end_is_nobody_s(mode):
+    """The first environment breaks in its second episode, while the other one still plays."""
+
+    class Later(Broken):
+        played = 0
+
+        def reset(self, *, seed=None, options=None):
+            seen, info = super().reset(seed=seed)
+            self.length, self.played = 2 if not self.played else 9, self.played + 1
+            self.what = "reward" if self.played > 1 else ""
+            return seen, info
+
+    kinds = [lambda: Later(""), lambda: Broken("")]
+    returns = Evaluator(SyncVectorEnv(kinds, autoreset_mode=mode), SPACES, 3, clip=True)
+    assert np.isfinite(returns(ACTOR, 7, 2)).all()
+
+
+def test_episodes_without_an_end_are_cut_and_counted(monkeypatch):
+    monkeypatch.setattr(evaluate, "LONGEST", 20)
+    vector = SyncVectorEnv([Uneven] * 6, autoreset_mode=AutoresetMode.DISABLED)
+    played = Evaluator(vector, SPACES, 3, clip=True).play(ACTOR, 7, 6)
+    assert played.lengths.tolist() == [11, 20, 12, 10, 11, 20]
+    assert played.cut.tolist() == [False, True, False, False, False, True]
+
+
+def test_lanes_without_an_end_are_cut_and_counted(monkeypatch):
+    actor = actor_for(11, Gaussian(3))
+    vector = envs.native_vector("Hopper-v5", 2)
+    there = Spaces(vector.single_observation_space, vector.single_action_space)
+    evaluator = Evaluator(vector, there, 1, clip=True)
+    whole = evaluator.play(actor, 4, 2)
+    assert not whole.cut.any()
+    monkeypatch.setattr(evaluate, "LONGEST", int(whole.lengths.min()) + 1)
+    monkeypatch.setattr(evaluate, "BLOCK", int(whole.lengths.min()) + 1)
+    again = evaluator.play(actor, 4, 2)
+    assert again.cut.tolist() == (whole.lengths > whole.lengths.min() + 1).tolist()
+    evaluator.close()

@@ -1,5 +1,6 @@
 """Algorithm 1: what an iteration changes, what it leaves alone, and that nothing else happens."""
 
+from dataclasses import replace
 from functools import partial
 
 import jax
@@ -20,7 +21,16 @@ from mppo.programs import programs
 from mppo.surrogate import log_probs, mean_entropy, statistics
 from mppo.types import Batch
 from tests.oracles import all_finite, assert_same_bits, finished_episodes, same_bits
-from tests.worlds import CHOOSING, SMALL, random_trajectories, small, with_rewards
+from tests.worlds import (
+    CHOOSING,
+    ENVS,
+    SMALL,
+    Fleeting,
+    Poison,
+    random_trajectories,
+    small,
+    with_rewards,
+)
 
 MULTIPLE = [name for name in METHODS if METHODS[name].paths > 1]
 
@@ -221,7 +231,7 @@ def test_a_batch_without_any_reward_is_learnt_from(name):
 
 @pytest.mark.parametrize("name", METHODS)
 def test_numbers_that_are_not_finite_are_noticed(name):
-    """A NaN among the rewards: TRPO refuses the step, what PPO makes of it is reported."""
+    """A NaN among the rewards: TRPO refuses the step; after PPO's, all is as it was before."""
     state = known_state(name, (0.0,) * SMALL[name].paths, (1,) * SMALL[name].paths)
     seen = random_trajectories(12)
     rewards = seen.rewards.copy()
@@ -231,11 +241,60 @@ def test_numbers_that_are_not_finite_are_noticed(name):
         jax.tree.leaves(after.values)[0], jax.tree.leaves(state.values)[0], "V is kept"
     )
     assert bool(metrics["value_refused"])
-    kept = all_finite(member(after.population, int(metrics["slot"])).policy.parameters)
-    assert kept or not bool(metrics["finite"])
-    if name.endswith("trpo") or "trpo-" in name:
-        assert kept
-        assert bool(metrics["step_refused"])
+    assert all_finite(member(after.population, int(metrics["slot"])).policy.parameters)
+    refuses = name.endswith("trpo") or "trpo-" in name
+    assert not refuses or bool(metrics["step_refused"])
+    assert bool(metrics["finite"]) == (refuses and name != "div-trpo")  # which remembers J
+    if not metrics["finite"]:
+        assert_same_bits(after, state, "nothing moved, not even the counter")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"optimiser": Poison(), "replacement": "worst", "observation_filter": "shared"},
+        {"optimiser": Poison(harmless=True), "exploration": Fleeting()},
+    ],
+    ids=["step", "exploration"],
+)
+def test_what_is_not_finite_leaves_the_state_as_it_was(changes):
+    """Neither policies, filters, V, J nor counters move; the first is a step, the second none."""
+    method = replace(SMALL["mp-ppo"], **changes)
+    compiled = programs(method, CHOOSING)
+    state = compiled.init(jax.random.key(0))
+    before = copied(state)
+    after, metrics = compiled.learn(state, jnp.asarray(1, jnp.int32), random_trajectories(12))
+    assert not bool(metrics["finite"])
+    assert_same_bits(after, before)
+
+
+@pytest.mark.parametrize("name", ["curiosity-trpo", "curiosity-ppo"])
+def test_a_bonus_on_the_reward_is_no_gain_of_the_task(name):
+    """Advantages are then those of shaped rewards: J stays the task's return."""
+    state, seen = known_state(name, (0.0,), (1,)), random_trajectories(11)
+    after, metrics = learn(name, state, 0, seen)
+    assert float(metrics["kl"]) > 0
+    assert float(metrics["gain"]) == 0.0
+    J = float(after.population.performance[0])
+    assert pytest.approx(measured_return(seen), rel=1e-5) == J
+
+
+@pytest.mark.parametrize("name", ["mp-trpo", "multi-trpo-independent"])
+def test_cut_episodes_count_with_the_path_s_own_value_network(name):
+    """No episode ends: J is the discounted return so far plus V at the cut; 16 rewards of 1."""
+    method, steps = SMALL[name], 16
+    seen = with_rewards(random_trajectories(13, steps=steps, ends=0.0), 1.0)
+    measure = programs(method, CHOOSING, "bootstrap").measure_only
+    before = known_state(name)
+    after, metrics = measure(copied(before), jnp.asarray(1, jnp.int32), seen)
+    value = member(before.values, 1 % method.value_networks)
+    V = np.asarray(method.critic.values(value, seen.next_observations[:, -1]))
+    gamma = method.gamma
+    wanted = sum(gamma**t for t in range(steps)) + gamma**steps * V.mean()
+    assert abs(V.mean()) > 1e-3
+    assert float(after.population.performance[1]) == pytest.approx(wanted, rel=1e-5)
+    assert (int(metrics["episodes"]), np.isnan(float(metrics["return_mean"]))) == (0, True)
+    assert int(after.population.record.episodes[1]) == ENVS
 
 
 def test_measuring_changes_no_parameter():

@@ -2,6 +2,7 @@
 
 import json
 import signal
+from dataclasses import replace
 
 import gymnasium
 import numpy as np
@@ -13,10 +14,10 @@ import mppo
 from mppo import saved
 from mppo.callbacks import BestModel, StopOnReturn
 from mppo.config import overridden
-from mppo.errors import BadRequest, CheckpointError
+from mppo.errors import BadRequest, CheckpointError, LearningFault
 from mppo.picking import Best
 from mppo.store import RunDirectory, plain
-from tests.worlds import ENVS, SMALL, STEPS, ByAction, Ledge, ledge, small
+from tests.worlds import ENVS, SMALL, STEPS, ByAction, Ledge, Poison, ledge, small
 
 BATCH = ENVS * STEPS
 MAZE = overridden(  # as in test_resume, which compiles the same
@@ -42,6 +43,21 @@ def test_learn_returns_itself_and_counts_steps(whole):
     assert whole.num_timesteps == 4 * BATCH
     assert [row["steps"] for row in whole.metrics] == [BATCH * n for n in range(1, 5)]
     assert repr(whole) == f"MPPO('Ledge', 'custom', seed=3) after {4 * BATCH:,} steps"
+
+
+def test_a_step_that_is_not_finite_leaves_the_model_as_it_was(tmp_path):
+    """Without a run directory, what is in memory is all there is."""
+    agent = model(method=replace(SMALL["ppo"], optimiser=Poison()))
+    before, digest = agent.predict(GRID, deterministic=True)[0], agent.run.digest()
+    with pytest.raises(LearningFault, match="path 0 not finite; the state before it was kept"):
+        agent.learn(BATCH)
+    assert (agent.run.digest(), agent.num_timesteps) == (digest, 0)
+    np.testing.assert_array_equal(agent.predict(GRID, deterministic=True)[0], before)
+    again = mppo.MPPO.load(agent.save(tmp_path / "kept"), ledge, allow_imports=True)
+    assert again.run.digest() == digest
+    with pytest.raises(LearningFault, match="iteration 0 "):  # the same again: nothing has moved
+        agent.learn(BATCH)
+    agent.close()
 
 
 def test_two_calls_are_one_longer_call(whole):

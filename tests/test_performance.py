@@ -10,13 +10,23 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mppo.performance import BatchMean, Shrunk, Window, episodes, remember, summary
+from mppo.performance import (
+    BatchMean,
+    Shrunk,
+    Window,
+    all_episodes,
+    episodes,
+    remember,
+    summary,
+)
 from mppo.population import Member, fresh_record
 from mppo.types import Earlier
+from tests import oracles
 from tests.oracles import finished_episodes
 from tests.worlds import random_trajectories
 
 count = jax.jit(episodes, static_argnums=(1, 2))
+count_all = jax.jit(all_episodes, static_argnums=(2, 3, 4))
 keep = jax.jit(remember)
 
 
@@ -72,6 +82,41 @@ def test_discounted_return_by_hand():
     np.testing.assert_array_equal(plain.lengths, [0, 4])
 
 
+def test_a_cut_episode_goes_on_with_v_by_hand():
+    """Two steps before the batch: 5 so far. Then 1 and the end; a new episode of 1, 1 and V = 8."""
+    trajectories = random_trajectories(0, 1, 3)._replace(
+        rewards=np.ones((1, 3), np.float32),
+        terminated=np.array([[True, False, False]]),
+        truncated=np.zeros((1, 3), bool),
+        earlier=Earlier(np.float32([7.0]), np.float32([5.0]), np.int32([2])),
+    )
+    values = np.full((1, 3), 8.0, np.float32)
+    found = count_all(trajectories, values, 0.5, "bootstrap", "bootstrap")
+    np.testing.assert_allclose(found.returns, [5 + 0.25, 0, 1 + 0.5 + 0.25 * 8])
+    np.testing.assert_array_equal(found.ended, [True, False, True])
+    np.testing.assert_array_equal(found.lengths, [3, 0, 2])
+    window = count_all(trajectories, values, 0.5, "bootstrap", "window")
+    np.testing.assert_allclose(window.returns, [1, 0, 1 + 0.5 + 0.25 * 8])
+    np.testing.assert_array_equal(window.lengths, [1, 0, 2])
+
+
+@settings(max_examples=50)
+@given(st.integers(0, 2**32 - 1), st.sampled_from([0.0, 0.1, 0.6, 2.0]))
+def test_all_episodes_equal_the_plain_loop(seed, ends):
+    trajectories = seen(seed, ends)
+    shape = trajectories.rewards.shape
+    values = np.random.default_rng(seed).normal(size=shape).astype(np.float32)
+    for limit in ("bootstrap", "terminal"):
+        for unfinished in ("bootstrap", "window"):
+            outcome = count_all(trajectories, values, 0.9, limit, unfinished)
+            wanted = oracles.all_episodes(trajectories, values, 0.9, limit, unfinished == "window")
+            ended = np.asarray(outcome.ended)
+            np.testing.assert_allclose(
+                np.asarray(outcome.returns)[ended], wanted, rtol=1e-4, atol=1e-5
+            )
+            assert ended.reshape(shape)[:, -1].all()  # no environment without an episode
+
+
 @pytest.mark.parametrize("memory", [1, 3, 8, 200])
 def test_ring_equals_a_deque(memory):
     """Several batches; with the small memories more episodes in one batch than fit."""
@@ -101,11 +146,14 @@ def test_batch_without_a_finished_episode_keeps_what_was_known():
     assert int(later.finished) == int(record.finished)
 
 
-def members(performance, measured, picks, error):
+def members(performance, measured, picks, error, episodes=None):
     K = len(performance)
     record = jax.tree.map(lambda leaf: jnp.stack([leaf] * K), fresh_record(0))
     record = record._replace(
-        measured=jnp.array(measured), picks=jnp.array(picks), standard_error=jnp.array(error)
+        measured=jnp.array(measured),
+        picks=jnp.array(picks),
+        standard_error=jnp.array(error),
+        episodes=jnp.array(episodes or [5] * K),
     )
     return Member((), (), jnp.array(performance), jnp.zeros(K), record)
 
@@ -134,6 +182,27 @@ def test_shrunk_without_noise_or_company_is_the_batch_mean():
     certain = members([1.0, 5.0], [0.0, 12.0], [1, 1], [0.0, 0.0])
     assert float(Shrunk().estimate(certain, jnp.asarray(1))) == 12.0
     alone = members([0.0, 0.0], [12.0, 0.0], [1, 0], [3.0, 0.0])
+    assert float(Shrunk().estimate(alone, jnp.asarray(0))) == 12.0
+
+
+def test_shrunk_does_not_trust_a_single_episode():
+    # path 2 has one episode, 12. The others: 4 with error 2 (variance 4 * 2^2 = 16) and 3 with
+    # error 1 (variance 3); pooled (3 * 16 + 2 * 3) / 5 = 10.8. Mean 6, between 31, as above.
+    J, errors = [1.0, 5.0, 100.0], [2.0, 1.0, 0.0]
+    population = members(J, [0.0, 0.0, 12.0], [1, 1, 1], errors, [4, 3, 1])
+    found = Shrunk().estimate(population, jnp.asarray(2))
+    assert float(found) == pytest.approx(6 + 31 / 41.8 * 6, rel=1e-6)
+    # nor where its J is that of one episode some batches ago
+    stale = members(J, [0.0, 0.0, 12.0], [1, 1, 1], errors, [4, 3, 0])
+    assert float(Shrunk().estimate(stale, jnp.asarray(2))) == float(found)
+
+
+def test_shrunk_of_single_episodes_alone_goes_half_the_way():
+    # nothing tells noise from difference: 6 + 1/2 * 6
+    J = [1.0, 5.0, 100.0]
+    population = members(J, [0.0, 0.0, 12.0], [1, 1, 1], [0.0] * 3, [1, 1, 1])
+    assert float(Shrunk().estimate(population, jnp.asarray(2))) == pytest.approx(9.0, rel=1e-6)
+    alone = members([0.0, 0.0], [12.0, 0.0], [1, 0], [0.0, 0.0], [1, 0])
     assert float(Shrunk().estimate(alone, jnp.asarray(0))) == 12.0
 
 

@@ -51,6 +51,12 @@ def test_the_display_fits(paths, width):
     assert "return 1234.6   evaluation 1300.1   most likely actions 1450.8" in text
 
 
+def test_where_no_episode_ended_j_is_shown():
+    what = shown(3, picked=1)
+    what.row["return_mean"] = np.float32("nan")
+    assert "left   J 500.000   evaluation 1300.1" in drawn(what)
+
+
 def test_every_path_with_its_numbers():
     lines = drawn(shown(4, picked=2, known=3)).splitlines()[-4:]
     words = [line.replace("━", " ").split() for line in lines]

@@ -76,6 +76,16 @@ def test_never_over_another_run(tmp_path):
     assert json.loads((tmp_path / "run" / "run.json").read_text())["seed"] == 3
 
 
+def test_a_run_that_counts_cut_episodes_otherwise_is_another_one(tmp_path):
+    RunDirectory(tmp_path / "run").begin({"seed": 1})
+    with pytest.raises(BadRequest) as caught:
+        RunDirectory(tmp_path / "run").refuse_other({"seed": 1, "unfinished": "bootstrap"})
+    assert str(caught.value).endswith(
+        f"unfinished differ); mppo resume {tmp_path / 'run'} goes on with it; or choose another "
+        "--out or remove it"
+    )
+
+
 def test_the_same_run_is_taken_up(tmp_path):
     """Rows behind the newest checkpoint are of iterations that are done again."""
     run = {"method_name": "trpo", "env": "Maze", "seed": 3}

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import gymnasium
+import jax
+import jax.numpy as jnp
 import numpy as np
 from gymnasium import spaces
 from gymnasium.wrappers import TimeLimit
 
 from mppo import config
+from mppo.exploration import NoBonus
 from mppo.heads import Categorical
 from mppo.methods import METHODS, Method
 from mppo.policies import Architecture
@@ -194,6 +197,31 @@ class Scripted(gymnasium.Env):
         self.time, self.before = self.time + 1, float(action[0])
         over = self.time == len(rewards)
         return self._see(), reward, over and terminates, over and truncates, {}
+
+
+@dataclass(frozen=True)
+class Poison:
+    """A base optimiser whose step is no number, or one that takes none; either compiles fast."""
+
+    harmless: bool = False
+
+    def init(self, parameters):
+        return ()
+
+    def update(self, architecture, state, policy, batch, bonus, key):
+        times = lambda leaf: leaf * (1.0 if self.harmless else jnp.nan)
+        return policy._replace(parameters=jax.tree.map(times, policy.parameters)), state, {"kl": 0}
+
+
+@dataclass(frozen=True)
+class Fleeting(NoBonus):
+    """An exploration whose state is no number after the first update."""
+
+    def init(self, architecture, key):
+        return jnp.zeros(3)
+
+    def update(self, architecture, state, policy, performance, trajectories, key):
+        return state.at[1].set(jnp.inf), {}
 
 
 def fresh(envs: int) -> Earlier:

@@ -140,12 +140,12 @@ class BestModel(Callback):
             if self.training.folder is None:
                 raise BadRequest("BestModel needs a path, or a run with a directory (out=...)")
             self.path = self.training.folder / "best"
-        before = [row[self._name] for row in self.training.evaluations]
-        self.best = max([self.best, *map(_known, before)])
+        for row in self.training.evaluations:
+            self.best = max(self.best, _known(row[self._name]))
 
     def on_evaluation(self, row: Row) -> None:
-        value = row[self._name]
-        if value is None or value <= self.best or self.path is None:
+        value = _known(row[self._name])
+        if value <= self.best or self.path is None:
             return
         arrays, data = self.training.run.snapshot()
         saved.save(self.path, self.training.description(), arrays, data)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 from mppo.config import from_json
 from mppo.differences import changes
 from mppo.errors import BadRequest
 from mppo.evaluation import Evaluation
 from mppo.methods import METHODS, Method
+from mppo.performance import Unfinished
 from mppo.seeding import LARGEST
 
 _IMPORTERS = ("GymV21Environment", "GymV26Environment")
@@ -26,6 +27,7 @@ class Described(NamedTuple):
     seed: int
     evaluation: Evaluation
     clip_actions: bool
+    unfinished: Unfinished
 
 
 def imports_code(env: str) -> bool:
@@ -77,6 +79,9 @@ def described(
         _check_name(found["method_name"], method, found["changes"])
     if not (0 < found["steps"] < 1 << 63 and 0 <= found["seed"] <= LARGEST):
         raise BadRequest(f"the run has steps {found['steps']} and seed {found['seed']}")
+    unfinished = found.get("unfinished", "drop")  # as it was before there was a choice
+    if unfinished not in get_args(Unfinished):
+        raise BadRequest(f'the description of the run has no valid "unfinished": {unfinished!r}')
     return Described(
         found["method_name"],
         method,
@@ -86,6 +91,7 @@ def described(
         found["seed"],
         evaluation,
         found["clip_actions"],
+        unfinished,
     )
 
 

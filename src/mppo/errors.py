@@ -47,6 +47,10 @@ class PassedOver(UserWarning):
     """A run goes on, but from an older checkpoint than the newest: that one is not good."""
 
 
+class SettingsWarning(UserWarning):
+    """Something can only be done otherwise than one may expect; the message says how it is."""
+
+
 class SlowPath(UserWarning):
     """Something works, but takes much longer than it would have to."""
 

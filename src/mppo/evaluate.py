@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
@@ -29,6 +29,7 @@ class Episodes(NamedTuple):
 
     returns: np.ndarray
     lengths: np.ndarray
+    cut: np.ndarray  # whether it was stopped after LONGEST steps, without an end
 
 
 class Evaluator:
@@ -61,9 +62,9 @@ class Evaluator:
     def play(
         self, actor: Actor, number: int, episodes: int, deterministic: bool = False
     ) -> Episodes:
-        """Returns and lengths of the episodes of evaluation `number`."""
+        """The episodes of evaluation `number`."""
         if not episodes:
-            return Episodes(np.zeros(0), np.zeros(0, int))
+            return Episodes(np.zeros(0), np.zeros(0, int), np.zeros(0, bool))
         count = self.envs.num_envs
         if self._lanes is None:
             rounds = range(-(-episodes // count))
@@ -72,20 +73,18 @@ class Evaluator:
             play = partial(self._episode, self._lanes, actor, number, deterministic)
             rounds = [range(n, min(n + count, episodes)) for n in range(0, episodes, count)]
             played = [self._by_lanes(play, some) for some in rounds]
-        returns, lengths = (np.concatenate(part)[:episodes] for part in zip(*played, strict=True))
-        return Episodes(returns, lengths)
+        return Episodes(*(np.concatenate(part)[:episodes] for part in zip(*played, strict=True)))
 
     def _by_lanes(
-        self, play: Callable[[int], tuple[float, int]], episodes: range
-    ) -> tuple[np.ndarray, np.ndarray]:
+        self, play: Callable[[int], tuple[float, int, bool]], episodes: range
+    ) -> Episodes:
         """At most as many episodes as there are lanes."""
         if self._workers == 1:
             played = [play(e) for e in episodes]
         else:
             with ThreadPoolExecutor(self._workers) as pool:
                 played = list(pool.map(play, episodes))
-        returns, lengths = zip(*played, strict=True)
-        return np.array(returns), np.array(lengths)
+        return Episodes(*map(np.array, zip(*played, strict=True)))
 
     def _watched(self) -> None:
         if self.watch is not None:
@@ -98,7 +97,7 @@ class Evaluator:
 
     def _episode(
         self, lanes: list[Lane], actor: Actor, number: int, deterministic: bool, e: int
-    ) -> tuple[float, int]:
+    ) -> tuple[float, int, bool]:
         """One episode by itself: physics runs without the interpreter's lock."""
         lane = lanes[e % len(lanes)]
         limits = Limits(self.clip, self.spaces.action.low, self.spaces.action.high)  # type: ignore
@@ -130,12 +129,10 @@ class Evaluator:
                 faults.not_finite(self.spaces.name, "reward", paid[bad], place, self.seed, action)
             self._watched()
             if any(lane.ended()):
-                break
-        return total, t
+                return total, t, False
+        return total, t, True
 
-    def _in_step(
-        self, actor: Actor, number: int, deterministic: bool, played: int = 0
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def _in_step(self, actor: Actor, number: int, deterministic: bool, played: int = 0) -> Episodes:
         """One episode in each environment, side by side."""
         count = self.envs.num_envs
         episodes = range(played * count, (played + 1) * count)
@@ -144,15 +141,20 @@ class Evaluator:
         self._watched()
         returns, lengths = np.zeros(count), np.zeros(count, int)
         playing = np.ones(count, bool)
-        noise = None
+        noise, actions, now = None, [None] * count, self.spaces.flatten(seen, count)
+        check = partial(self._check, number, episodes)
+        check("first observation", now, playing, 0, actions)
         for t in range(LONGEST):
             if not deterministic and t % BLOCK == 0:
                 blocks = [self._noise(actor, number, e, t // BLOCK) for e in episodes]
                 noise = np.stack(blocks, 1)
             drawn = None if noise is None else noise[t % BLOCK]
-            actions = actor.act(self.spaces.flatten(seen, count), drawn)
+            actions = actor.act(now, drawn)
             env_actions = self.spaces.to_env(actions, self.clip)
             seen, rewards, terminated, truncated, _ = self.envs.step(env_actions)
+            now = self.spaces.flatten(seen, count)
+            check("reward", rewards, playing, t, actions)
+            check("observation", now, playing, t, actions)
             returns += np.where(playing, rewards, 0.0)
             lengths += playing
             self._watched()
@@ -162,4 +164,27 @@ class Evaluator:
                 break
             if ended.any() and self._disabled:  # goes on unseen until all have finished
                 seen, _ = self.envs.reset(options={"reset_mask": ended})
-        return returns, lengths
+                now = self.spaces.flatten(seen, count)
+        return Episodes(returns, lengths, playing)
+
+    def _check(
+        self,
+        number: int,
+        episodes: range,
+        field: str,
+        values: np.ndarray,
+        playing: np.ndarray,
+        t: int,
+        actions: Any,
+    ) -> None:
+        """Raise at a number that is not finite, as training does; ended episodes are nobody's."""
+        finite = np.isfinite(values)
+        if finite.all():
+            return
+        bad = np.flatnonzero(playing & ~finite.reshape(len(playing), -1).all(1))
+        if len(bad):
+            e = int(bad[0])
+            where = (
+                f"environment {episodes[e]}, step {t} of the evaluation after iteration {number}"
+            )
+            faults.not_finite(self.spaces.name, field, values[e], where, self.seed, actions[e])

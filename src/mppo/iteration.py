@@ -9,7 +9,7 @@ from mppo import filters
 from mppo.advantages import estimate_advantages, scale
 from mppo.lazy import jax, jnp
 from mppo.methods import Method
-from mppo.performance import Outcome, episodes, remember, summary
+from mppo.performance import Outcome, Unfinished, all_episodes, episodes, remember, summary
 from mppo.policies import Architecture, Policy
 from mppo.population import Member, fresh_record, member, put, slot_for
 from mppo.surrogate import log_probs, mean_entropy, performance_gain, statistics
@@ -90,16 +90,26 @@ def report(method: Method, state: State) -> tuple[jax.Array, Policy]:
 
 
 def learn(
-    method: Method, architecture: Architecture, state: State, i: jax.Array, seen: Trajectories
+    method: Method,
+    architecture: Architecture,
+    state: State,
+    i: jax.Array,
+    seen: Trajectories,
+    unfinished: Unfinished = "drop",
 ) -> tuple[State, Metrics]:
-    """Lines 6-12: all that follows the rollout, as one pure function."""
+    """Lines 6-12: all that follows the rollout, as one pure function.
+
+    An update that is not finite gives back the state as it was, and says so in `finite`.
+    """
     key = jax.random.fold_in(jax.random.fold_in(state.key, 1), state.iteration)
     value_key, policy_key, bonus_key = jax.random.split(key, 3)
 
-    before = state.population
-    state, path, outcome = measure(method, architecture, state, i, seen)  # line 6
-    shaped = seen._replace(rewards=method.exploration.reward(architecture, state.exploration, seen))
-    v = i % method.value_networks
+    old = state
+    state, path, outcome, counted = measure(  # line 6
+        method, architecture, state, i, seen, unfinished
+    )
+    rewards = method.exploration.reward(architecture, state.exploration, seen)
+    v, shaped = i % method.value_networks, seen._replace(rewards=rewards)
     value, raw, log = fit_value(method, member(state.values, v), shaped, value_key)  # lines 7-8
     batch = as_batch(method, architecture, path.policy, seen, raw)
     policy, optimiser, step = method.optimiser.update(  # line 9
@@ -110,33 +120,40 @@ def learn(
         method.exploration.bonus(architecture, state.exploration),
         policy_key,
     )
-    length = jnp.sum(outcome.lengths) / jnp.maximum(jnp.sum(outcome.ended), 1)
-    gain = performance_gain(method.gain, architecture, policy, batch, length)  # line 10
+    length = jnp.sum(counted.lengths) / jnp.maximum(jnp.sum(counted.ended), 1)
+    # advantages of shaped rewards are none of the task's return (decision 0006)
+    reading = method.gain if rewards is seen.rewards else "none"
+    gain = performance_gain(reading, architecture, policy, batch, length)  # line 10
     entropy = mean_entropy(architecture, policy, batch.observations, method.entropy_index)
-    slot = slot_for(method.replacement, state.population, i)
     improved = Member(policy, optimiser, path.performance + gain, entropy, path.record)
-    # in its own place it overwrites all that line 6 wrote: XLA need not write that first
-    kept = before if method.replacement == "self" else state.population
-    population = put(kept, slot, improved)  # lines 11-12
-    if method.observation_filter == "shared":
-        population = _share_filter(population, slot)
-
     exploration, bonus_log = method.exploration.update(
         architecture, state.exploration, path.policy, path.record.measured, seen, bonus_key
     )
+    sound = _finite((policy.parameters, optimiser, exploration))
+    slot = slot_for(method.replacement, state.population, i)
+    new = State(
+        _stored(method, old.population, state.population, i, slot, improved, sound),  # lines 11-12
+        put(old.values, v, _kept(sound, value, member(old.values, v))),
+        _kept(sound, exploration, old.exploration),
+        jnp.where(sound, slot, old.current),
+        old.iteration + sound,
+        old.key,
+    )
     log |= {"gain": gain, "slot": slot, "advantage_mean": jnp.mean(batch.raw_advantages)}
-    log |= {"advantage_std": jnp.std(batch.raw_advantages), **step, **bonus_log}
-    values = put(state.values, v, value)
-    new = State(population, values, exploration, slot, state.iteration + 1, state.key)
-    log["finite"] = _finite((policy.parameters, optimiser, exploration))
+    log |= {"advantage_std": jnp.std(batch.raw_advantages), **step, **bonus_log, "finite": sound}
     return new, _metrics(new, i, outcome, log)
 
 
 def measure_only(
-    method: Method, architecture: Architecture, state: State, i: jax.Array, seen: Trajectories
+    method: Method,
+    architecture: Architecture,
+    state: State,
+    i: jax.Array,
+    seen: Trajectories,
+    unfinished: Unfinished = "drop",
 ) -> tuple[State, Metrics]:
     """Line 6 alone, for paths that are to be measured before anything is learnt."""
-    state, _, outcome = measure(method, architecture, state, i, seen)
+    state, _, outcome, _ = measure(method, architecture, state, i, seen, unfinished)
     state = state._replace(iteration=state.iteration + 1)
     zero = jnp.asarray(0.0)
     log = {"gain": zero, "kl": zero, "slot": i, "value_loss": zero, "finite": True}
@@ -144,13 +161,25 @@ def measure_only(
 
 
 def measure(
-    method: Method, architecture: Architecture, state: State, i: jax.Array, seen: Trajectories
-) -> tuple[State, Member, Outcome]:
-    """Line 6: J_i from the episodes just seen, and path i with its filter brought up to date."""
+    method: Method,
+    architecture: Architecture,
+    state: State,
+    i: jax.Array,
+    seen: Trajectories,
+    unfinished: Unfinished,
+) -> tuple[State, Member, Outcome, Outcome]:
+    """Line 6: J_i from the episodes just seen, and path i with its filter brought up to date.
+
+    Beside them, the episodes that ended, and those that J counts.
+    """
     path = member(state.population, i)
-    outcome = episodes(seen, method.gamma)
-    unit = method.estimator.unit
-    counted = outcome if unit == "undiscounted" else episodes(seen, method.gamma, unit)
+    outcome = counted = episodes(seen, method.gamma)
+    if unfinished != "drop":
+        value = member(state.values, i % method.value_networks)
+        beyond = method.critic.values(value, seen.next_observations)
+        counted = all_episodes(seen, beyond, method.gamma, method.time_limit, unfinished)
+    elif method.estimator.unit == "discounted":
+        counted = episodes(seen, method.gamma, "discounted")
     record = remember(path.record, counted, state.iteration)
     population = state.population
     population = population._replace(record=put(population.record, i, record))
@@ -161,7 +190,7 @@ def measure(
     # the filter moves with the improved policy: what stays in the buffer stays what it was
     observations = seen.observations.reshape(-1, architecture.observation_size)
     policy = path.policy._replace(filter=filters.update(path.policy.filter, observations))
-    return state, path._replace(policy=policy), outcome
+    return state, path._replace(policy=policy), outcome, counted
 
 
 def fit_value(method: Method, value, seen: Trajectories, key: jax.Array):
@@ -210,6 +239,29 @@ def as_batch(
 def _finite(tree: PyTree) -> jax.Array:
     """Whether all numbers of a tree are."""
     return jnp.all(jnp.stack([jnp.all(jnp.isfinite(leaf)) for leaf in jax.tree.leaves(tree)]))
+
+
+def _kept(sound: jax.Array, new: PyTree, old: PyTree) -> PyTree:
+    """The new numbers if they are sound, else the old ones."""
+    return jax.tree.map(lambda one, other: jnp.where(sound, one, other), new, old)
+
+
+def _stored(
+    method: Method,
+    before: Member,
+    measured: Member,
+    i: jax.Array,
+    slot: jax.Array,
+    improved: Member,
+    sound: jax.Array,
+) -> Member:
+    """Lines 11 and 12: the buffer with the improved path, or all as before if that is not sound."""
+    # in its own place it overwrites all that line 6 wrote: XLA need not write that first
+    population = before
+    if method.replacement == "worst":
+        population = put(before, i, _kept(sound, member(measured, i), member(before, i)))
+    population = put(population, slot, _kept(sound, improved, member(before, slot)))
+    return _share_filter(population, slot) if method.observation_filter == "shared" else population
 
 
 def _share_filter(population: Member, i: jax.Array) -> Member:

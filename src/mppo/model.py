@@ -14,13 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from mppo import checkpoint, config, elsewhere, saved
+from mppo import checkpoint, checks, config, elsewhere, saved
 from mppo.actor import Actor
 from mppo.agent import Agent
 from mppo.callbacks import Callbacks, PrintRows, ProgressBar, as_callback
 from mppo.described import described
 from mppo.errors import BadRequest, CheckpointError
-from mppo.evaluate import Evaluator
+from mppo.evaluate import LONGEST, Evaluator
 from mppo.evaluation import Evaluation
 from mppo.interrupts import Interrupts
 from mppo.loggers import Logger, TensorBoard
@@ -238,10 +238,12 @@ class MPPO:
         actor = Actor(run.architecture, self.agent.policy)
         try:
             number = run.iteration if seed is None else 0
-            returns = evaluator(actor, number, episodes, deterministic)
+            played = evaluator.play(actor, number, episodes, deterministic)
         finally:
             evaluator.close()
-        return float(returns.mean()), float(returns.std())
+        if played.cut.any():
+            checks.say_cut(int(played.cut.sum()), episodes, run.task.name, LONGEST)
+        return float(played.returns.mean()), float(played.returns.std())
 
     def save(self, path: Path_) -> Path:
         """Write all of it to one safetensors file (suffix added if missing); returns where.
@@ -275,7 +277,9 @@ class MPPO:
         on = recorded_task(about, env, wrappers, allow_imports)
         done = found.data.get("iteration")
         steps = old.method.batch_size * max(1, done if isinstance(done, int) else 1)
-        run = Run(old.method, on, steps, old.seed, old.evaluation, workers)
+        same = on.horizon == about.get("horizon")  # in another environment, J may count otherwise
+        settled = old.unfinished if same else None
+        run = Run(old.method, on, steps, old.seed, old.evaluation, workers, settled)
         run.clip = old.clip_actions  # as trained, also where `env` is another
         there = (about["env"], about["env_kwargs"], tuple(about.get("wrappers", ())))
         moved = (on.name, on.kwargs, on.wrappers) != there

@@ -5,15 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
+from mppo.advantages import TimeLimit
 from mppo.lazy import jax, jnp
 from mppo.population import Member, Record, member
 from mppo.types import Trajectories
 
 Unit = Literal["undiscounted", "discounted"]
+Unfinished = Literal["drop", "bootstrap", "window"]
+"""What J makes of episodes that the batch cuts: nothing; their return so far plus V; the same,
+but counted from the start of the batch (decision 0036)."""
 
 
 class Outcome(NamedTuple):
-    """The episodes that ended in a batch."""
+    """The episodes of a batch that count."""
 
     returns: jax.Array  # [E * T], the return of the episode that ends here, else 0
     ended: jax.Array  # [E * T]
@@ -38,6 +42,32 @@ def episodes(trajectories: Trajectories, gamma: float, unit: Unit = "undiscounte
     columns = (trajectories.rewards.T, ended.T)
     _, (returns, lengths) = jax.lax.scan(step, (start, earlier.length), columns)
     return Outcome(returns.T.ravel(), ended.ravel(), lengths.T.ravel())
+
+
+def all_episodes(
+    trajectories: Trajectories,
+    next_values: jax.Array,
+    gamma: float,
+    time_limit: TimeLimit,
+    unfinished: Unfinished,
+) -> Outcome:
+    """Discounted returns of all episodes of the batch, with V where they go on beyond it.
+
+    sum of gamma^t r_t + gamma^n V(s_n): what V stands for is what `estimate_advantages` makes of
+    it, so an episode stopped by its time limit goes on in V unless that counts as its end.
+    """
+    terminal = trajectories.terminated
+    if time_limit == "terminal":
+        terminal = terminal | trajectories.truncated
+    stops = jnp.asarray(trajectories.terminated | trajectories.truncated).at[:, -1].set(True)
+    beyond = jnp.where(stops & ~terminal, gamma * next_values, 0.0)
+    earlier = trajectories.earlier
+    if unfinished == "window":
+        earlier = jax.tree.map(jnp.zeros_like, earlier)
+    whole = trajectories._replace(
+        rewards=trajectories.rewards + beyond, truncated=stops, earlier=earlier
+    )
+    return episodes(whole, gamma, "discounted")
 
 
 def summary(outcome: Outcome) -> tuple[jax.Array, jax.Array, jax.Array]:
@@ -104,6 +134,8 @@ class Shrunk:
     """The batch mean, drawn towards the mean of all paths by as much as it is noise.
 
     weight = T / (T + E) with T the variance of J between paths and E the squared standard error.
+    A single episode has none of its own: it is taken to vary as those of all paths do, and where
+    no path has two to compare, E counts as much as T.
     """
 
     unit: Unit = "undiscounted"
@@ -117,6 +149,17 @@ class Shrunk:
         n = jnp.maximum(jnp.sum(known), 1)
         mean = jnp.sum(jnp.where(known, values, 0.0)) / n
         between = jnp.sum(jnp.where(known, (values - mean) ** 2, 0.0)) / jnp.maximum(n - 1, 1)
-        noise = record.standard_error**2
+        alone = (record.episodes < 2) & (record.standard_error == 0)
+        noise = jnp.where(
+            alone, _variance_of_episodes(population.record, between), record.standard_error**2
+        )
         weight = jnp.where(noise > 0, between / jnp.where(noise > 0, between + noise, 1.0), 1.0)
         return mean + weight * (record.measured - mean)
+
+
+def _variance_of_episodes(records: Record, unknown: jax.Array) -> jax.Array:
+    """Variance of single returns within paths, pooled; `unknown` where no path has two of them."""
+    spare = jnp.maximum(records.episodes - 1, 0)
+    within = records.standard_error**2 * records.episodes
+    total = jnp.sum(spare)
+    return jnp.where(total > 0, jnp.sum(spare * within) / jnp.maximum(total, 1), unknown)

@@ -16,12 +16,12 @@ class Record(NamedTuple):
     """What is known of a path beyond J and H."""
 
     measured: jax.Array  # mean return of its last batch, before the gain
-    episodes: jax.Array  # finished in that batch
+    episodes: jax.Array  # that counted in that batch
     standard_error: jax.Array  # of `measured`
     picks: jax.Array  # how often it was rolled out
     last_pick: jax.Array  # iteration of the last time, -1 for never
     returns: jax.Array  # [memory] ring of its last episodes' returns
-    finished: jax.Array  # episodes finished in all
+    finished: jax.Array  # episodes that counted in all
 
 
 class Member(NamedTuple):

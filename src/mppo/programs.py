@@ -11,6 +11,7 @@ from mppo import iteration
 from mppo.caching import compiled
 from mppo.lazy import jax, warn_about_threads
 from mppo.methods import Method
+from mppo.performance import Unfinished
 from mppo.policies import Architecture
 
 
@@ -24,9 +25,16 @@ class Programs(NamedTuple):
     measure_only: Any
 
 
-@lru_cache(maxsize=64)
-def programs(method: Method, architecture: Architecture) -> Programs:
+def programs(
+    method: Method, architecture: Architecture, unfinished: Unfinished = "drop"
+) -> Programs:
     """Compiled at first call of each, kept for further runs in this process and on disk."""
+    return _programs(method, architecture, unfinished)
+
+
+@lru_cache(maxsize=64)
+def _programs(method: Method, architecture: Architecture, unfinished: Unfinished) -> Programs:
+    learning = {"unfinished": unfinished}
     warn_about_threads()
     _keep_compiled()
     _return_large_buffers()
@@ -34,8 +42,10 @@ def programs(method: Method, architecture: Architecture) -> Programs:
         jax.jit(partial(iteration.init, method, architecture)),
         jax.jit(partial(iteration.pick, method)),
         jax.jit(partial(iteration.report, method)),
-        jax.jit(partial(iteration.learn, method, architecture), donate_argnums=0),
-        jax.jit(partial(iteration.measure_only, method, architecture), donate_argnums=0),
+        jax.jit(partial(iteration.learn, method, architecture, **learning), donate_argnums=0),
+        jax.jit(
+            partial(iteration.measure_only, method, architecture, **learning), donate_argnums=0
+        ),
     )
 
 

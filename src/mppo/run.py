@@ -9,22 +9,23 @@ from typing import Any
 
 import numpy as np
 
-from mppo import checkpoint, theorem
+from mppo import checkpoint, checks, theorem
 from mppo.actor import Actor
 from mppo.agent import Agent, architecture_of
 from mppo.checkpoint import Checkpoint
 from mppo.envs.maze import MazeVector
 from mppo.errors import BadRequest, CheckpointError, LearningFault, SlowPath
-from mppo.evaluate import Evaluator
+from mppo.evaluate import LONGEST, Evaluator
 from mppo.evaluation import Evaluation
 from mppo.iteration import State, iterate
 from mppo.lazy import jax
 from mppo.methods import Method
 from mppo.networks import Mlp
+from mppo.performance import Unfinished
 from mppo.policies import Architecture
 from mppo.programs import Programs, programs
 from mppo.rollout import Collector
-from mppo.seeding import LARGEST, Role, sequence
+from mppo.seeding import Role, sequence
 from mppo.store import plain
 from mppo.tasks import Task
 from mppo.threads import available_cores
@@ -34,7 +35,10 @@ Row = dict[str, Any]
 
 
 class Run:
-    """A method on a task: `iterate` and `evaluate` give rows, `snapshot` and `restore` its all."""
+    """A method on a task: `iterate` and `evaluate` give rows, `snapshot` and `restore` its all.
+
+    `unfinished` is what was settled when the run was begun; without it, it is settled now.
+    """
 
     evaluation: Evaluation
     seed: int
@@ -48,6 +52,7 @@ class Run:
     envs: int
     task: Task
     iteration: int
+    unfinished: Unfinished
 
     def __init__(
         self,
@@ -57,12 +62,14 @@ class Run:
         seed: int,
         evaluation: Evaluation,
         workers: int = 0,
+        unfinished: Unfinished | None = None,
     ):
-        _check(method, steps, seed, evaluation, workers)
-        _refuse_sharing(on, method, evaluation)
+        checks.check(method, steps, seed, evaluation, workers)
+        checks.refuse_sharing(on, method, evaluation)
         self._method, self.task, self.seed, self.evaluation = method, on, int(seed), evaluation
         self.steps, self.iterations = steps, math.ceil(steps / method.batch_size)
         self.envs = on.envs_for(method.batch_size, method.envs)
+        self.unfinished = unfinished or checks.unfinished(method, on, self.envs)
         raw = method.actions == "raw" or (method.actions == "auto" and on.of_the_paper)
         self.clip = not raw
         if not isinstance(method.network, Mlp):
@@ -73,7 +80,7 @@ class Run:
                 stacklevel=2,
             )
         self.architecture = architecture_of(method, on.spaces)
-        self.programs: Programs = programs(method, self.architecture)
+        self.programs: Programs = programs(method, self.architecture, self.unfinished)
         key = jax.random.key(int(sequence(seed, Role.PARAMETERS).generate_state(1)[0]))
         self.state: State = self.programs.init(key)
         self.iteration = 0  # how many are done
@@ -87,6 +94,7 @@ class Run:
         self._previous: int | None = None  # the pick before
         self._here = False  # whether anything was collected in these environments
         self._check: theorem.Check | None = None
+        self._said_cut = False  # that evaluations are
         self._learnt = False  # in this process: the first time, the update is compiled
 
     @property
@@ -126,13 +134,15 @@ class Run:
             getattr(self.method.picking, "start", None) == "evaluate"
         )
         learn = self.programs.measure_only if measuring else self.programs.learn
+        previous = self._previous
         self.state, metrics = iterate(self._pick, self._collect, learn, self.state)
         row = jax.device_get(metrics)
         if not row.pop("finite"):
+            self._previous = previous
             raise LearningFault(
                 f"iteration {self.iteration} on {self.task.name} made path {int(row['picked'])} "
-                "not finite; it was not saved. The batch is in the run directory under fault; a "
-                "smaller learning rate may help"
+                "not finite; the state before it was kept. Where there is a run directory, the "
+                "batch is there under fault; a smaller learning rate may help"
             )
         self.iteration += 1
         check = self._check
@@ -197,15 +207,23 @@ class Run:
             envs = self.task.make(max(wanted.episodes, wanted.deterministic_episodes))
             self._evaluator = Evaluator(envs, self.task.spaces, self.seed, self.clip, self.workers)
         actor, number = Actor(self.architecture, policy), self.iteration
-        returns = self._evaluator(actor, number, wanted.episodes)
-        certain = self._evaluator(actor, number, wanted.deterministic_episodes, deterministic=True)
+        play = self._evaluator.play
+        sampled = play(actor, number, wanted.episodes)
+        certain = play(actor, number, wanted.deterministic_episodes, deterministic=True)
+        cut = int(sampled.cut.sum() + certain.cut.sum())
+        if cut and not self._said_cut:
+            total = len(sampled.returns) + len(certain.returns)
+            checks.say_cut(cut, total, self.task.name, LONGEST)
+            self._said_cut = True
+        mean = lambda returns: returns.mean() if len(returns) else None
         made = {
             "steps": self.iteration * self.method.batch_size,
             "path": int(i),
-            "returns": returns,
-            "mean_return": returns.mean() if len(returns) else None,
-            "returns_deterministic": certain,
-            "mean_return_deterministic": certain.mean() if len(certain) else None,
+            "returns": sampled.returns,
+            "mean_return": mean(sampled.returns),
+            "returns_deterministic": certain.returns,
+            "mean_return_deterministic": mean(certain.returns),
+            "cut": cut,
         }
         return plain(made)
 
@@ -234,11 +252,13 @@ class Run:
                 f'"{on.name}" has the spaces {there.observation} and {there.action}; the policy '
                 f"was made for {here.observation} and {here.action}"
             )
-        _refuse_sharing(on, self.method, self.evaluation)
+        checks.refuse_sharing(on, self.method, self.evaluation)
         envs = on.envs_for(self.method.batch_size, self.method.envs)
+        unfinished = checks.unfinished(self.method, on, envs)
         self.close()
         self._collector = self._evaluator = self.visits = None
-        self.task, self.envs, self._here = on, envs, False
+        self.task, self.envs, self.unfinished, self._here = on, envs, unfinished, False
+        self.programs = programs(self.method, self.architecture, unfinished)
 
     def snapshot(self) -> tuple[dict[str, np.ndarray], Row]:
         """All that decides the future: arrays by name, and plain data."""
@@ -303,29 +323,3 @@ class Run:
         for part in (self._collector, self._evaluator):
             if part is not None:
                 part.close()
-
-
-def _refuse_sharing(on: Task, method: Method, evaluation: Evaluation) -> None:
-    if on.shared and method.episodes == "continue" and evaluation.every:
-        raise BadRequest(
-            f'episodes="continue" with evaluations needs environments for each, and "{on.name}" is '
-            "a single instance; give a callable that makes it, or eval_every=0"
-        )
-
-
-def _check(method: Method, steps: int, seed: int, evaluation: Evaluation, workers: int) -> None:
-    if steps < method.batch_size:
-        raise BadRequest(
-            f"steps is {steps}, which is below one batch of {method.batch_size}; give at least "
-            f"--steps {method.batch_size}, or a smaller --batch-size"
-        )
-    whole = isinstance(seed, int | np.integer) and not isinstance(seed, bool)
-    if not whole or not 0 <= seed <= LARGEST:
-        raise BadRequest(f"seed is {seed!r}; give a whole number from 0 to {LARGEST} (2^63 - 1)")
-    if workers < 0:
-        raise BadRequest(f"workers is {workers}; give a number of threads, or 0 for all cores")
-    if evaluation.every < 0 or (evaluation.every and evaluation.episodes < 1):
-        raise BadRequest(
-            f"evaluation every {evaluation.every} steps with {evaluation.episodes} episodes; "
-            "give at least one episode, or --eval-every 0 for no evaluation"
-        )

@@ -22,7 +22,7 @@ FORMAT = 1
 LOGS = ("metrics.jsonl", "evaluations.jsonl", "timing.jsonl")
 LARGEST_RUN = 1 << 20  # bytes of run.json
 _ENVIRONMENT = ("env", "env_kwargs", "wrappers", "envs")
-IDENTITY = ("format", "method", *_ENVIRONMENT, "seed", "steps", "evaluation")
+IDENTITY = ("format", "method", *_ENVIRONMENT, "seed", "steps", "evaluation", "unfinished")
 """The fields of run.json that make two runs the same run."""
 
 
@@ -219,10 +219,12 @@ class RunDirectory:
             wanted = json.loads(json.dumps(plain(run)))
             differs = [name for name in IDENTITY if there.get(name) != wanted.get(name)]
             if differs:
+                way_out = "choose another --out, or --from-scratch, which moves it aside"
+                if differs == ["unfinished"]:  # begun by a version that let cut episodes go
+                    way_out = f"mppo resume {self.path} goes on with it; or {way_out}"
                 raise BadRequest(
                     f'"{self.path}" holds another run ({_describe(there)}; '
-                    f"{', '.join(differs)} differ); choose another --out, or --from-scratch, which "
-                    "moves it aside"
+                    f"{', '.join(differs)} differ); {way_out}"
                 )
         elif any(name != "lock" and not name.startswith(".") for name in listed):
             raise BadRequest(f'"{self.path}" is not an empty directory; choose another --out')

@@ -11,7 +11,7 @@ from typing import Any, cast
 
 import gymnasium
 import numpy as np
-from gymnasium.vector import VectorEnv
+from gymnasium.vector import SyncVectorEnv, VectorEnv
 
 from mppo import envs
 from mppo.described import imports_code
@@ -274,6 +274,9 @@ def _vector(first: VectorEnv, make: Callable[[int], VectorEnv]) -> Task:
     found = Spaces(first.single_observation_space, first.single_action_space, name)
     _ = found.observation_size, found.head
     horizon = first.spec.max_episode_steps if first.spec is not None else None
+    inside = first.unwrapped
+    if horizon is None and isinstance(inside, SyncVectorEnv):
+        horizon = _time_limit(inside.envs[0])
     return Task(name, make, found, horizon, {}, False, False, first.num_envs)
 
 

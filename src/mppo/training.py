@@ -244,6 +244,7 @@ def describe(run: Run, method_name: str) -> Row:
         "envs": run.envs,
         "horizon": run.task.horizon,
         "clip_actions": run.clip,
+        **({"unfinished": run.unfinished} if run.unfinished != "drop" else {}),
         "evaluation": config.to_json(run.evaluation),
         "resume": "bitwise" if run.resumes_bitwise else "bitwise-with-reset",
         "versions": {

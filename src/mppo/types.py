@@ -124,7 +124,10 @@ class Exploration(Protocol):
     def reward(
         self, architecture: Architecture, state: PyTree, trajectories: Trajectories
     ) -> jax.Array:
-        """Rewards [E, T] to learn from."""
+        """Rewards [E, T] to learn from: `trajectories.rewards` itself where nothing is added.
+
+        With any other array, advantages are not the task's, and J gets no gain from them.
+        """
         ...
 
     def bonus(self, architecture: Architecture, state: PyTree) -> Bonus:

@@ -9,6 +9,7 @@ import pytest
 from campaign.golden import RUNS, actions_of, agent_of
 from mppo import __version__, checkpoint
 from mppo.cli import main
+from mppo.errors import BadRequest
 from mppo.store import rows
 
 RELEASES = sorted(path.name for path in RUNS.iterdir())
@@ -49,6 +50,20 @@ def test_it_can_be_taken_up_at_its_last_checkpoint(run):
     assert (run / "final.json").read_text() == final
     assert (run / "metrics.jsonl").read_bytes() == metrics
     assert [row["event"] for row in rows(run, "events.jsonl")] == ["resume", "finished"]
+
+
+def test_it_goes_on_counting_episodes_as_its_version_did(run, monkeypatch, capsys):
+    """Its batches cut episodes: J stays the mean return of those that ended (decision 0036)."""
+    asked = []
+
+    def only_asked(method, architecture, unfinished="drop"):
+        asked.append(unfinished)
+        raise BadRequest("what is compiled is not run here")
+
+    monkeypatch.setattr("mppo.run.programs", only_asked)
+    assert main(["resume", str(run)]) == 2
+    assert asked == [json.loads((run / "run.json").read_text()).get("unfinished", "drop")]
+    assert capsys.readouterr().err == "mppo: what is compiled is not run here\n"
 
 
 def test_another_format_is_refused_with_both_numbers(run, capsys):

@@ -5,9 +5,10 @@ from __future__ import annotations
 import importlib
 import sys
 import traceback
-from typing import NamedTuple
+import warnings
+from typing import Any, NamedTuple
 
-from mppo.errors import FAULTS, BadRequest, did_you_mean
+from mppo.errors import FAULTS, BadRequest, SettingsWarning, SlowPath, did_you_mean
 from mppo.interrupts import Interrupts
 
 
@@ -74,11 +75,10 @@ def main(arguments: list[str] | None = None) -> int:
         if words[0] not in COMMANDS:
             hint = did_you_mean(words[0], COMMANDS)
             raise BadRequest(f'unknown command "{words[0]}"{hint or "; mppo --help lists them"}')
-        found = COMMANDS[words[0]]
-        if not found.stops_at_boundaries:
-            return importlib.import_module(found.module).main(words[0], words[1:])
-        with Interrupts() as interrupts:  # before anything slow: a signal may come at any time
-            return importlib.import_module(found.module).main(words[0], words[1:], interrupts)
+        with warnings.catch_warnings():
+            warnings.simplefilter("always", SettingsWarning)
+            warnings.showwarning = _one_line(warnings.showwarning, quiet="--quiet" in words)
+            return _call(COMMANDS[words[0]], words)
     except FAULTS as error:
         print("mppo:", " ".join(str(error).split()), file=sys.stderr)  # one line, whatever it says
         return error.exit_code
@@ -91,3 +91,22 @@ def main(arguments: list[str] | None = None) -> int:
         traceback.print_exc()
         print("mppo: this is a bug of mppo; please report the lines above", file=sys.stderr)
         return 70
+
+
+def _call(found: Command, words: list[str]) -> int:
+    if not found.stops_at_boundaries:
+        return importlib.import_module(found.module).main(words[0], words[1:])
+    with Interrupts() as interrupts:  # before anything slow: a signal may come at any time
+        return importlib.import_module(found.module).main(words[0], words[1:], interrupts)
+
+
+def _one_line(usual: Any, quiet: bool) -> Any:
+    """What shows our own warnings in one line, as errors are shown, and all others as before."""
+
+    def show(message: Warning | str, category: type[Warning], *where: Any) -> None:
+        if not issubclass(category, SettingsWarning | SlowPath):
+            usual(message, category, *where)
+        elif not quiet:
+            print("mppo: note:", " ".join(str(message).split()), file=sys.stderr)
+
+    return show

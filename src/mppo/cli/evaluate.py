@@ -61,6 +61,7 @@ def _evaluate(options: Any) -> dict[str, Any]:
             "mean_length": played.lengths.mean(),
             "returns": played.returns,
             "lengths": played.lengths,
+            "cut": played.cut.sum(),
         }
     )
 
@@ -79,4 +80,7 @@ def _text(result: dict[str, Any]) -> str:
         f"{'mean':>7} {result['mean_return']:>12.3f} {result['mean_length']:>9.1f}",
         f"{'std':>7} {result['std_return']:>12.3f}",
     ]
+    if result["cut"]:
+        longest = max(result["lengths"])
+        lines.append(f"{result['cut']} had no end after {longest:,} steps and were stopped there")
     return "\n".join(lines)

@@ -67,7 +67,10 @@ def numbers(shown: Shown) -> list[str]:
     """Return and evaluation, in words."""
     if shown.row is None:
         return []
-    found = [f"return {short(shown.row['return_mean'])}"]
+    row, mean = shown.row, short(shown.row["return_mean"])
+    found = [f"return {mean}"]
+    if mean == "-":  # no episode ended: what J makes of those that go on
+        found = [f"J {short(row['performance'][int(row['picked'])])}"]
     if shown.evaluation is not None:
         certain = shown.evaluation["mean_return_deterministic"]
         found.append(f"evaluation {short(shown.evaluation['mean_return'])}")

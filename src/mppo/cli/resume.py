@@ -69,6 +69,6 @@ def main(command: str, words: list[str], interrupts: Interrupts) -> int:
         sys.path.append(os.getcwd())  # as `mppo train` did when it began
     old = described(found, options.allow_imports)
     on = recorded_task(found, None, None, options.allow_imports)
-    run = Run(old.method, on, old.steps, old.seed, old.evaluation, options.workers)
+    run = Run(old.method, on, old.steps, old.seed, old.evaluation, options.workers, old.unfinished)
     options.tensorboard |= (directory.path / "tensorboard").is_dir()  # curves without a gap
     return carry_out(run, directory, old.method_name, options, interrupts, loggers_of(options))

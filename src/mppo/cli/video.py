@@ -49,7 +49,8 @@ def main(command: str, words: list[str]) -> int:
     made = film(
         run, agent, out, options.episodes, seed, options.deterministic, options.fps, options.size
     )
-    for n, (total, steps) in enumerate(zip(*made.played, strict=True)):
+    played = zip(made.played.returns, made.played.lengths, strict=True)
+    for n, (total, steps) in enumerate(played):
         print(f"episode {n}: return {total:.3f}, {steps} steps")
     seconds = made.frames / made.fps
     print(f"{out}: {made.frames} frames, {seconds:.1f} s, {made.size[0]}x{made.size[1]}")

@@ -75,7 +75,7 @@ def settings(run: RunRecord) -> dict[str, str]:
         rows = flattened(part, "env" if key == "env_kwargs" else "evaluation")
         rows.pop("evaluation", None)
         flat |= rows
-    for key in ("wrappers", "steps", "envs", "horizon", "clip_actions"):
+    for key in ("wrappers", "steps", "envs", "horizon", "unfinished", "clip_actions"):
         if key in run.described:
             flat["envs in use" if key == "envs" else key] = as_text(run.described[key])
     return flat

@@ -8,7 +8,7 @@ from mppo.config import from_json
 from mppo.differences import changes
 from mppo.errors import BadRequest
 from mppo.evaluation import Evaluation
-from mppo.methods import METHODS, Method
+from mppo.methods import Method
 from mppo.performance import Unfinished
 from mppo.seeding import LARGEST
 
@@ -75,15 +75,16 @@ def described(
         raise BadRequest("the description of the run is nested too deeply") from None
     if not isinstance(method, Method) or not isinstance(evaluation, Evaluation):
         raise BadRequest('the description of the run has no valid "method" or "evaluation"')
+    name = found["method_name"]
     if "changes" in found:  # versions before it wrote the name alone
-        _check_name(found["method_name"], method, found["changes"])
+        name = _true_name(name, method, found["changes"])
     if not (0 < found["steps"] < 1 << 63 and 0 <= found["seed"] <= LARGEST):
         raise BadRequest(f"the run has steps {found['steps']} and seed {found['seed']}")
     unfinished = found.get("unfinished", "drop")  # as it was before there was a choice
     if unfinished not in get_args(Unfinished):
         raise BadRequest(f'the description of the run has no valid "unfinished": {unfinished!r}')
     return Described(
-        found["method_name"],
+        name,
         method,
         env,
         found["env_kwargs"],
@@ -95,13 +96,10 @@ def described(
     )
 
 
-def _check_name(name: str, method: Method, said: Any) -> None:
-    """Raise unless the method that is named, with the changes, is the method that is there."""
-    true = [list(change) for change in changes(name, method)]
-    if (name in METHODS or name == "custom") and said != true:
-        held = ", ".join(map(" ".join, true)) or "no change"
-        raise BadRequest(
-            f'the description of the run names the method "{name}", but its "changes" do not lead '
-            f"to the settings that it holds ({name} with {held}); it was altered, or {name} has "
-            "other settings in this version"
-        )
+def _true_name(name: str, method: Method, said: Any) -> str:
+    """The name, if the method of that name with the changes is the method that is there.
+
+    Otherwise "custom": the name has other settings in this version, or the file was altered. The
+    settings decide what is run, so nothing is lost with the name.
+    """
+    return name if said == [list(change) for change in changes(name, method)] else "custom"

@@ -27,7 +27,8 @@ def _compiled(network: Network) -> Any:
 class Actor:
     """A snapshot of one policy; `act` maps observations and noise to actions.
 
-    It works on one observation or on a stack, with the same bits for each.
+    It works on one observation or on a stack. Our own network gives the same bits for each, however
+    many there are; those that XLA runs may round otherwise in another stack.
     """
 
     head: Head

@@ -1,4 +1,7 @@
-"""The compiled parts of an iteration: `jit` is applied here and nowhere else."""
+"""What XLA compiles of an iteration: `jit` is applied here.
+
+`mppo.actor` applies it as well, to networks that are not ours; what Numba compiles is `native`.
+"""
 
 from __future__ import annotations
 

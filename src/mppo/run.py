@@ -75,7 +75,7 @@ class Run:
         if not isinstance(method.network, Mlp):
             warnings.warn(
                 f"{type(method.network).__name__} is not an Mlp: its actions come from a compiled "
-                "call for each step, which is slower than the NumPy of an Mlp",
+                "call for each step, which is slower than the compiled loop of an Mlp",
                 SlowPath,
                 stacklevel=2,
             )

@@ -39,13 +39,13 @@ def test_varying_k(tmp_path):
     runs(tmp_path, task, "mp-trpo", 0.5, {"paths": 2})
     runs(tmp_path, task, "mp-trpo", 0.5, {"paths": 4})
     rows = {row["claim"]: row for row in rows_of(table("figure-5", tmp_path), "Claims")}
-    best = rows["K = 8 is best for MP-TRPO (section 4.4)"]
+    best = rows["K = 8 is best for MP-TRPO (section 4.3)"]
     assert best["verdict"] == "missing: 2 of 3 comparisons hold"
-    assert rows["every K outperforms TRPO (section 4.4): K = 4"]["verdict"] == "reproduced"
-    assert rows["every K outperforms PPO (section 4.4): K = 4"]["verdict"] == "missing"
+    assert rows["every K outperforms TRPO (section 4.3): K = 4"]["verdict"] == "reproduced"
+    assert rows["every K outperforms PPO (section 4.3): K = 4"]["verdict"] == "missing"
     runs(tmp_path, task, "mp-trpo", 0.5, {"paths": 16})
     rows = {row["claim"]: row for row in rows_of(table("figure-5", tmp_path), "Claims")}
-    best = rows["K = 8 is best for MP-TRPO (section 4.4)"]
+    best = rows["K = 8 is best for MP-TRPO (section 4.3)"]
     assert best["verdict"] == "reproduced: 3 of 3 comparisons hold"
     assert "MP-TRPO, K = 16: 1.00 [1.00, 1.00]" in best["P [95 %]"]
 

@@ -23,7 +23,7 @@ WIDTH = 80
 
 
 class Progress:
-    """A callback for `Run.run`, and a context for the live display."""
+    """A callback of a run (`Training.to_the_end` calls it), and a context for the live display."""
 
     directory: Any
     method: str

@@ -1,4 +1,4 @@
-"""Gymnasium's two faces of a task whose dynamics are written once, for a batch, in NumPy."""
+"""Gymnasium's two faces of a task whose dynamics are written once, for a batch."""
 
 from collections.abc import Sequence
 from typing import Any, Protocol

@@ -1,4 +1,4 @@
-"""Maze: find the way around the walls to G; reward 1 there, none before (paper, Figure 1)."""
+"""Maze: find the way around the walls to G; reward 1 there, none before (paper, Figure 2a)."""
 
 from collections.abc import Callable
 from typing import Any, ClassVar

@@ -16,7 +16,7 @@ from mppo.methods import METHODS
 from mppo.ppo import Ppo
 
 SEEDS = (0, 1, 2, 3, 4, 5)
-"""Section 5.1: "6 different random seeds (0-5)"."""
+"""Section 4.1: "6 different random seeds (0-5)"."""
 PATHS = (2, 4, 8, 16)
 """K of Figure 5: the values of the memory tables, which are of the same experiments."""
 ALPHAS = (0.0, 0.1, 0.3, 0.5, 1.0)

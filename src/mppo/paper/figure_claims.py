@@ -72,9 +72,9 @@ def _paths() -> Conclusions:
         kinds.append(Kind(upper, base, {}))
         kinds += [Kind(label(k), f"mp-{base}", {} if k == best else {"paths": k}) for k in PATHS]
         others = tuple(label(k) for k in PATHS if k != best)
-        claims.append(Claim(f"K = {best} is best for {name} (section 4.4)", label(best), others))
+        claims.append(Claim(f"K = {best} is best for {name} (section 4.3)", label(best), others))
         claims += [
-            Claim(f"every K outperforms {upper} (section 4.4): K = {k}", label(k), (upper,))
+            Claim(f"every K outperforms {upper} (section 4.3): K = {k}", label(k), (upper,))
             for k in PATHS
         ]
     return Conclusions("varying K", "SparseDoublePendulum", tuple(kinds), tuple(claims))
@@ -87,7 +87,7 @@ def _alpha() -> Conclusions:
         for alpha in ALPHAS
     )
     others = tuple(label(alpha) for alpha in ALPHAS if alpha != BEST_ALPHA)
-    claim = Claim(f"alpha = {BEST_ALPHA:g} is best (section 4.4)", label(BEST_ALPHA), others)
+    claim = Claim(f"alpha = {BEST_ALPHA:g} is best (section 4.3)", label(BEST_ALPHA), others)
     return Conclusions("varying alpha", "SparseDoublePendulum", kinds, (claim,))
 
 

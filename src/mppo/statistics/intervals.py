@@ -1,6 +1,6 @@
 """Intervals for one quantity of one method: t, bootstrap, Wilson.
 
-SciPy (a dependency of jax) gives the quantiles; it is imported at the first use.
+SciPy gives the quantiles; it is imported at the first use.
 """
 
 from __future__ import annotations

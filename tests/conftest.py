@@ -4,7 +4,9 @@ Compiling takes most of the time here, so tests that compile the same programs a
 worker, and XLA is asked to optimise little.
 """
 
+import gc
 import os
+from pathlib import Path
 
 from mppo import threads
 
@@ -38,6 +40,7 @@ def pytest_configure(config):
 
 TOGETHER = {"mp-trpo", "test_train.py", "test_iteration.py", "test_algorithm1.py"}  # with "trpo"
 TOGETHER |= {"test_model.py", "test_callbacks.py", "test_loggers.py", "test_functional.py"}
+MOST_MAPS = 25_000
 APART = ("tests/test_cli.py", "tests/test_documents.py", "tests/envs/", "tests/bench/")
 
 
@@ -68,6 +71,17 @@ def pytest_xdist_make_scheduler(config, log):
 def _compiled_programs_are_kept():
     """Let mppo switch its compilation cache on before anything is compiled."""
     programs(SMALL["trpo"], CHOOSING)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _compiled_programs_are_given_up_in_time():
+    """Every compiled program maps memory, and beyond 65,530 maps the kernel ends the process."""
+    yield
+    maps = Path("/proc/self/maps")
+    if maps.exists() and maps.read_bytes().count(b"\n") > MOST_MAPS:
+        programs.cache_clear()
+        jax.clear_caches()
+        gc.collect()
 
 
 @pytest.fixture(scope="session")

@@ -39,10 +39,11 @@ def soak(minutes: float, folder: Path) -> Row:
 class Watch:
     """Callback of a run: counts compilations, open files and resident memory."""
 
-    def __init__(self, minutes: float):
+    def __init__(self, minutes: float, least: int = 0):
         import jax.monitoring
 
         self.started, self.seconds = time.monotonic(), 60 * minutes
+        self.least = least  # iterations, however long they take
         self.compiled = self.compiled_early = self.compiled_in_time = self.iterations = 0
         self.memory: list[float] = []
         self.files: list[int] = []
@@ -63,7 +64,7 @@ class Watch:
             pages = int(Path("/proc/self/statm").read_text().split()[1])
             self.memory.append(pages * resource.getpagesize() / 2**20)
             self.files.append(len(os.listdir("/proc/self/fd")))
-        return passed < self.seconds
+        return passed < self.seconds or self.iterations < self.least
 
     def found(self) -> Row:
         """What is recorded: memory as the median of the first and of the last tenth."""

@@ -154,7 +154,7 @@ def test_a_mean_that_is_no_number_is_never_the_best(tmp_path, monkeypatch):
         best.on_evaluation({"mean_return": value})
     assert (written, best.best) == ([], 1.0)
     best.on_evaluation({"mean_return": 1.5})
-    assert (written, best.best) == ([tmp_path / "best"], 1.5)
+    assert (written, best.best) == ([tmp_path / "best.safetensors"], 1.5)
 
 
 def test_the_best_model_needs_a_place():

@@ -159,7 +159,7 @@ def test_races(tmp_path):
 
 def test_soak(tmp_path):
     """A second of it: nothing is compiled after the second iteration, no file stays open."""
-    watch = soak.Watch(minutes=0.02)
+    watch = soak.Watch(minutes=0.02, least=4)
     soak.train_watched(watch, tmp_path / "run")
     found = watch.found()
     assert found["iterations"] > 3

@@ -82,7 +82,7 @@ def test_a_run_that_counts_cut_episodes_otherwise_is_another_one(tmp_path):
         RunDirectory(tmp_path / "run").refuse_other({"seed": 1, "unfinished": "bootstrap"})
     assert str(caught.value).endswith(
         f"unfinished differ); mppo resume {tmp_path / 'run'} goes on with it; or choose another "
-        "--out or remove it"
+        "--out, or --from-scratch, which moves it aside"
     )
 
 

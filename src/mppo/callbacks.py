@@ -7,6 +7,7 @@ False. A plain function `f(event, row)` will do, too; so will a list of either.
 # pyright: strict
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -242,8 +243,8 @@ class PrintRows(Callback):
 
 
 def _known(value: float | None) -> float:
-    """A return to compare with others; one that is not known is below all."""
-    return float("-inf") if value is None else value
+    """A return to compare with others; one that is not known, or no number, is below all."""
+    return float("-inf") if value is None or math.isnan(value) else float(value)
 
 
 def _shown(value: float | None, digits: int = 2) -> str:

@@ -111,7 +111,7 @@ def _own_fields() -> tuple[fields.Option, ...]:
         field("out", str | None, None, "Run directory; by default a new one under runs/.", "DIR"),
         field(
             "from_scratch",
-            flag,
+            bool,
             False,
             "Start anew: the run that is in OUT is moved to OUT.aside-1, never deleted.",
         ),

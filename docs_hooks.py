@@ -3,9 +3,9 @@
 Results and decisions are listed from their folders: a new page needs no entry in mkdocs.yml.
 Examples in docstrings are shown as code.
 
-Files of the repository that pages link to become pages. A link [`pick`](../src/mppo/iteration.py)
-works where the repository is browsed. In the site it leads to a copy of that file, and to the line
-of `pick` if the file defines it.
+Files of the repository that pages link to become pages. A link
+[`pick`](../src/mppo/algorithm/iteration.py) works where the repository is browsed. In the site it
+leads to a copy of that file, and to the line of `pick` if the file defines it.
 """
 
 import ast

@@ -12,7 +12,7 @@ from collections import defaultdict
 from pathlib import Path
 from statistics import mean, stdev
 
-from mppo.store import rows
+from mppo.files.run_directory import rows
 
 PAGE = """\
 # TRPO and PPO on Hopper-v5, ours and the peers'

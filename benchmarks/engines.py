@@ -19,7 +19,7 @@ from pathlib import Path
 from statistics import median
 
 from mppo.experiments import launch
-from mppo.store import rows
+from mppo.files.run_directory import rows
 
 SWEEP = """
 steps = {steps}

@@ -44,11 +44,11 @@ class Clock:
 def profile(method_name: str, env: str, iterations: int) -> list[tuple[str, float]]:
     """Parts of an iteration, in milliseconds."""
     from mppo.bench.replay import Replay
-    from mppo.config import method_named
-    from mppo.evaluation import Evaluation
-    from mppo.rollout import Collector
-    from mppo.run import Run
-    from mppo.tasks import task
+    from mppo.envs.source import task
+    from mppo.files.evaluation import Evaluation
+    from mppo.files.settings import method_named
+    from mppo.rollouts.collector import Collector
+    from mppo.training.run import Run
 
     method, clock = method_named(method_name), Clock()
     steps = method.batch_size * (WARM_UP + iterations)
@@ -76,9 +76,9 @@ def _parts(method: Any, run: Any) -> dict[str, float]:
     import jax
     import jax.numpy as jnp
 
-    from mppo.curvature import fisher_product
-    from mppo.population import member
-    from mppo.trpo import Trpo, conjugate_gradient
+    from mppo.algorithm.optimisers.fisher import fisher_product
+    from mppo.algorithm.optimisers.trpo import Trpo, conjugate_gradient
+    from mppo.algorithm.population import member
 
     architecture, seen = run.architecture, run.trajectories
     observations = jnp.asarray(seen.observations.reshape(-1, architecture.observation_size))
@@ -119,7 +119,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, help="a Markdown file (standard output)")
     parser.add_argument("--iterations", type=int, default=20)
     options = parser.parse_args()
-    from mppo.threads import use_one
+    from mppo.machine.threads import use_one
 
     use_one()
     if hasattr(os, "sched_setaffinity"):

@@ -11,8 +11,8 @@ from math import tau
 from pathlib import Path
 
 import mppo
-from mppo.checkpoint import read_json
-from mppo.envs.cartpole_swingup import HORIZON, SparseCartPoleSwingup
+from mppo.envs.batched.cartpole_swingup import HORIZON, SparseCartPoleSwingup
+from mppo.files.checkpoints import read_json
 
 
 def episode(agent: mppo.Agent, seed: int, arguments: dict) -> tuple[int, float, int]:

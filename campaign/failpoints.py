@@ -24,8 +24,8 @@ from typing import Any
 from campaign import refusals
 from campaign.ledger import Row
 from campaign.small import Small, contents, differences, outcome, surroundings, unreadable
-from mppo import checkpoint, storage
 from mppo.cli import main
+from mppo.files import atomic, checkpoints
 
 WATCHED = ("open", "write", "pwrite", "ftruncate", "fsync", "close", "replace", "rename")
 WATCHED += ("unlink", "mkdir")
@@ -102,11 +102,11 @@ def watched(calls: Calls) -> Iterator[None]:
         if not path.exists():
             calls.call("mkdir", lambda target: mkdir(path, *arguments, **options), str(path))
 
-    storage.os, Path.unlink, Path.mkdir = calls, unlinked, made  # type: ignore
+    atomic.os, Path.unlink, Path.mkdir = calls, unlinked, made  # type: ignore
     try:
         yield
     finally:
-        storage.os, Path.unlink, Path.mkdir = os, unlink, mkdir  # type: ignore
+        atomic.os, Path.unlink, Path.mkdir = os, unlink, mkdir  # type: ignore
 
 
 def trained(
@@ -188,7 +188,7 @@ class Prepared:
             code, said, _ = trained(out, int(number), way)
             told = was_told(code, said, way)
         found = unreadable(out) if out.exists() else []
-        kept = checkpoint.numbers(out / "checkpoints")
+        kept = checkpoints.numbers(out / "checkpoints")
         again = main(RUN.words(out))
         different = differences(out, self.outcome) if again == 0 else [f"resuming exits {again}"]
         shutil.rmtree(out)

@@ -14,9 +14,9 @@ from campaign import faulty
 from campaign.ledger import Row
 from campaign.small import unreadable
 from mppo.cli import main
-from mppo.envs import robot_lanes
 from mppo.envs.contract import Halt
-from mppo.store import rows
+from mppo.envs.robots import rules
+from mppo.files.run_directory import rows
 
 BATCH = 200
 MUJOCO, OURS = "MuJoCo's silent reset", "MuJoCo's bad numbers, our Hopper"
@@ -56,16 +56,16 @@ def words(kind: str, at: int, paths: int, out: Path) -> list[str]:
 @contextlib.contextmanager
 def thrown(at: int):
     """Throw our own Hopper beyond MuJoCo's limits at that step of all lanes together."""
-    real = robot_lanes.HopperLane.stretch
+    real = rules.HopperLane.stretch
 
-    def stretch(self: robot_lanes.HopperLane, net, limits, rows, start: int, stop: int) -> Halt:
+    def stretch(self: rules.HopperLane, net, limits, rows, start: int, stop: int) -> Halt:
         is_bad = faulty.STEPS_TAKEN["number"] + 1 == at
         faulty._count(is_bad)
         if is_bad:
             self.data.qvel[:] = 1e12
         return real(self, net, limits, rows, start, start + 1)
 
-    with mock.patch.object(robot_lanes.HopperLane, "stretch", stretch):
+    with mock.patch.object(rules.HopperLane, "stretch", stretch):
         yield
 
 

@@ -14,13 +14,14 @@ import numpy as np
 
 from campaign.ledger import ROOT
 from campaign.small import Small
-from mppo import __version__, checkpoint
-from mppo.agent import Agent
+from mppo import __version__
+from mppo.acting.agent import Agent
 from mppo.cli import main
-from mppo.described import described
-from mppo.run import Run
-from mppo.store import RunDirectory, plain
-from mppo.tasks import task
+from mppo.envs.source import task
+from mppo.files import checkpoints
+from mppo.files.description import described
+from mppo.files.run_directory import RunDirectory, plain
+from mppo.training.run import Run
 
 RUNS = ROOT / "tests" / "golden" / "runs"
 LEFT_OUT = ("events.jsonl", "lock")  # the time of day, and whose it was
@@ -50,7 +51,7 @@ def agent_of(path: Path) -> Agent:
         unfinished=old.unfinished,
     )
     folder = path / "checkpoints"
-    run.restore(checkpoint.load(folder, checkpoint.numbers(folder)[0]))
+    run.restore(checkpoints.load(folder, checkpoints.numbers(folder)[0]))
     try:
         return run.agent()
     finally:

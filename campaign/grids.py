@@ -18,11 +18,11 @@ from pathlib import Path
 from campaign import refusals
 from campaign.ledger import Row
 from campaign.small import call, contents, mppo_command, outcome, surroundings
-from mppo import checkpoint
 from mppo.experiments.grid import opened
+from mppo.files import checkpoints
+from mppo.files.atomic import locked
+from mppo.files.run_directory import rows
 from mppo.paper.tables import table
-from mppo.storage import locked
-from mppo.store import rows
 
 SEED = 20_261_117  # of the moments
 KILLS = 4  # of each grid
@@ -138,7 +138,7 @@ class Grids:
             raise RuntimeError("the grid came to its end before it could be stopped")
         while locked(found):
             time.sleep(0.01)
-        if (found / "final.json").exists() or not checkpoint.numbers(found / "checkpoints"):
+        if (found / "final.json").exists() or not checkpoints.numbers(found / "checkpoints"):
             raise RuntimeError(f"{found.name} was not stopped on its way")
         return found
 

@@ -15,7 +15,7 @@ import struct
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from mppo.checkpoint import hash_of
+from mppo.files.checkpoints import hash_of
 
 SEED = 20_261_117
 CANARY = "campaign_canary"  # a module that says so when it is imported

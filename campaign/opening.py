@@ -14,16 +14,16 @@ from typing import Any
 
 from campaign.mutate import CANARY, Good, mutant
 from campaign.small import Small
-from mppo import checkpoint, config, saved
-from mppo.described import described
+from mppo.algorithm.methods import METHODS
+from mppo.envs.source import recorded_task, task
 from mppo.errors import FAULTS, CheckpointError
-from mppo.evaluation import Evaluation
-from mppo.methods import METHODS
-from mppo.run import Run
-from mppo.store import LOGS, RunDirectory
-from mppo.tasks import recorded_task, task
-from mppo.train import begin, train
-from mppo.training import describe
+from mppo.files import checkpoints, model_file, settings
+from mppo.files.description import described
+from mppo.files.evaluation import Evaluation
+from mppo.files.run_directory import LOGS, RunDirectory
+from mppo.training.loop import describe
+from mppo.training.run import Run
+from mppo.training.start import begin, train
 
 MEMORY = 1 << 30  # bytes beyond what the process has when it starts opening
 SECONDS = 5  # for one file
@@ -82,33 +82,33 @@ class Opener:
 
     def __init__(self, folder: Path):
         self.where, small = folder / "run", Small("mp-trpo", "mppo/Maze-v0", iterations=2)
-        method = config.overridden(METHODS[small.method], small.overrides)
+        method = settings.overridden(METHODS[small.method], small.overrides)
         options = {"steps": small.steps, "seed": 3, "eval_every": 400, "eval_episodes": 1}
         train(method, small.env, out=self.where, checkpoint_every=1, workers=1, **options)
         (self.where / "final.json").unlink()
         for older in ("000000001.json", "000000001.safetensors"):
             (self.where / "checkpoints" / older).unlink()
         self.run = Run(method, task(small.env), small.steps, 3, Evaluation(400, 1, 1), 1)
-        self.name = config.name_of(method)
+        self.name = settings.name_of(method)
         self.files = {
             "run": self.where / "run.json",
             "manifest": self.where / "checkpoints" / "000000002.json",
             "arrays": self.where / "checkpoints" / "000000002.safetensors",
         }
         self.model = folder / "model.safetensors"
-        saved.save(self.model, describe(self.run, self.name), *self._state())
+        model_file.save(self.model, describe(self.run, self.name), *self._state())
         self.files["model"] = self.model
         self.logs = {name: (self.where / name).read_bytes() for name in LOGS}
         self.good = Good(**{field: file.read_bytes() for field, file in self.files.items()})
         for known in METHODS.values():  # what is imported or compiled is so before the guard
-            config.from_json(config.to_json(known))
+            settings.from_json(settings.to_json(known))
         self.open(self.good)
         for number in range(-40, 0):
             self.refusal(number)
 
     def _state(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """What a checkpoint of it holds."""
-        found = checkpoint.load(self.where / "checkpoints", 2)
+        found = checkpoints.load(self.where / "checkpoints", 2)
         left_out = ("offsets", "logs_sha256")  # of the logs beside it, which a model has not
         return found.arrays, {k: v for k, v in found.data.items() if k not in left_out}
 
@@ -127,7 +127,7 @@ class Opener:
             self._open_model()
 
     def _open_model(self) -> None:
-        found = saved.read(self.model)
+        found = model_file.read(self.model)
         old = described(found.described)
         on = recorded_task(found.described)
         if (on.name, old.method) == (self.run.task.name, self.run.method):

@@ -51,9 +51,9 @@ def rate(
     variant: str, folder: str, iterations: int = ITERATIONS, overrides: Row | None = None
 ) -> float:
     """Train once; steps a second after the first iterations."""
-    from mppo import faults
-    from mppo.envs import lane
-    from mppo.train import train
+    from mppo.envs.robots import lane
+    from mppo.rollouts import checks
+    from mppo.training.start import train
 
     seen: list[float] = []
     settings = {"batch_size": 5000} | (overrides or {})
@@ -61,7 +61,7 @@ def rate(
     with ExitStack() as stack:
         out = stack.enter_context(tempfile.TemporaryDirectory(dir=folder))
         if variant == "bare":  # no check of the batch, none of MuJoCo's counters, no files
-            stack.enter_context(mock.patch.object(faults, "check"))
+            stack.enter_context(mock.patch.object(checks, "check"))
             stack.enter_context(mock.patch.object(lane, "BAD_NUMBERS", {}))
         train(
             METHOD,

@@ -18,11 +18,11 @@ from typing import Any
 
 from campaign.mutate import with_hashes
 from campaign.small import Small, contents, differences, outcome
-from mppo import checkpoint, config
+from mppo.algorithm.methods import METHODS
 from mppo.cli import main
-from mppo.methods import METHODS
-from mppo.store import LOGS
-from mppo.train import train
+from mppo.files import checkpoints, settings
+from mppo.files.run_directory import LOGS
+from mppo.training.start import train
 
 SEED = 20_261_118
 COUNT = 20  # of each kind
@@ -42,7 +42,7 @@ def interrupted(out: Path, run: Small = RUN, after: int = STOPPED_AFTER) -> None
         if event == "iteration" and row["iteration"] + 1 == after:
             raise Stopped
 
-    method = config.overridden(METHODS[run.method], run.overrides)
+    method = settings.overridden(METHODS[run.method], run.overrides)
     options = {"steps": run.steps, "seed": 3, "eval_every": 2000, "eval_episodes": 2}
     options |= {"eval_deterministic_episodes": 1, "checkpoint_every": 1, "workers": 1}
     with contextlib.suppress(Stopped):
@@ -51,7 +51,7 @@ def interrupted(out: Path, run: Small = RUN, after: int = STOPPED_AFTER) -> None
 
 def _manifests(out: Path) -> list[Path]:
     folder = out / "checkpoints"
-    return [folder / f"{number:09d}.json" for number in checkpoint.numbers(folder)]
+    return [folder / f"{number:09d}.json" for number in checkpoints.numbers(folder)]
 
 
 def _flip(file: Path, dice: random.Random) -> None:
@@ -91,7 +91,7 @@ def incomplete(out: Path, dice: random.Random) -> None:
 def _log(out: Path, dice: random.Random) -> tuple[Path, int]:
     """A log that has rows, and how much of it every checkpoint remembers."""
     folder = out / "checkpoints"
-    offsets = checkpoint.load(folder, checkpoint.numbers(folder)[-1]).data["offsets"]
+    offsets = checkpoints.load(folder, checkpoints.numbers(folder)[-1]).data["offsets"]
     name = dice.choice([name for name in LOGS if offsets[name]])
     return out / name, offsets[name]
 

@@ -67,7 +67,7 @@ def run(case: str, folder: Path) -> Row:
 
 def by_python(small: Small, out: Path) -> None:
     """The same run through the Python interface."""
-    from mppo.train import train
+    from mppo.training.start import train
 
     train(
         small.method,

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from campaign.ledger import ROOT
-from mppo import checkpoint
-from mppo.store import RunDirectory, rows
+from mppo.files import checkpoints
+from mppo.files.run_directory import RunDirectory, rows
 
 METHODS = ("trpo", "ppo", "mp-trpo", "mp-ppo")
 PLACES = (  # the environment, and whether episodes go on from one iteration to the next
@@ -109,7 +109,7 @@ def state_of(path: Path) -> str:
         return "before the run began"
     if (path / "final.json").exists():
         return "after the end"
-    if not checkpoint.numbers(path / "checkpoints"):
+    if not checkpoints.numbers(path / "checkpoints"):
         return "before the first checkpoint"
     return "mid-run"
 
@@ -119,8 +119,8 @@ def unreadable(path: Path) -> list[str]:
     found = []
     try:
         RunDirectory(path).description()
-        for number in checkpoint.numbers(path / "checkpoints"):
-            checkpoint.load(path / "checkpoints", number)
+        for number in checkpoints.numbers(path / "checkpoints"):
+            checkpoints.load(path / "checkpoints", number)
         for name in (*COMPARED, "timing.jsonl", "events.jsonl"):
             rows(path, name)
     except ValueError as error:  # a CheckpointError names the file

@@ -84,7 +84,7 @@ class Watch:
 
 def train_watched(watch: Watch, out: Path) -> None:
     """Small iterations, each evaluated and saved, until the time is over."""
-    from mppo.train import train
+    from mppo.training.start import train
 
     small = Small("mp-trpo", "mppo/Maze-v0", "continue", iterations=100_000_000)
     train(
@@ -105,7 +105,7 @@ def train_watched(watch: Watch, out: Path) -> None:
 
 def main(minutes: float, out: Path) -> None:
     """Train and say what was seen."""
-    from mppo import programs
+    from mppo.training import programs
 
     programs._keep_compiled()  # its setting precedes the first compilation, as in any run
     watch = Watch(minutes)

@@ -28,9 +28,9 @@ from campaign.small import (
     surroundings,
     unreadable,
 )
-from mppo import checkpoint
-from mppo.storage import asides
-from mppo.store import rows
+from mppo.files import checkpoints
+from mppo.files.atomic import asides
+from mppo.files.run_directory import rows
 
 SEED = 20_261_116  # of the moments
 LONGEST_STOP = 10.0  # seconds from a signal to the end of the process
@@ -196,7 +196,7 @@ def ask_to_stop(case: str, references: References) -> Row:
         shutil.rmtree(out)
     state = state_of(out)
     done = len(rows(out, "metrics.jsonl"))
-    saved = checkpoint.numbers(out / "checkpoints")[:1] == [done]
+    saved = checkpoints.numbers(out / "checkpoints")[:1] == [done]
     started = (out / "run.json").exists()
     row = {
         "method": run.method,

@@ -14,9 +14,9 @@ import jax.numpy as jnp
 from jax.flatten_util import ravel_pytree
 
 import mppo
-from mppo.curvature import fisher_product
-from mppo.surrogate import mean_kl, ratios
-from mppo.trpo import conjugate_gradient
+from mppo.algorithm.optimisers.fisher import fisher_product
+from mppo.algorithm.optimisers.trpo import conjugate_gradient
+from mppo.algorithm.surrogate import mean_kl, ratios
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import gc
 import os
 from pathlib import Path
 
-from mppo import threads
+from mppo.machine import threads
 
 threads.use_one()  # before jax starts its pools
 os.environ.setdefault(
@@ -19,8 +19,8 @@ import jax  # noqa: E402
 import pytest  # noqa: E402
 from hypothesis import settings  # noqa: E402
 
-from mppo.methods import METHODS  # noqa: E402
-from mppo.programs import programs  # noqa: E402
+from mppo.algorithm.methods import METHODS  # noqa: E402
+from mppo.training.programs import programs  # noqa: E402
 from tests.worlds import CHOOSING, SMALL  # noqa: E402
 
 jax.config.update("jax_numpy_rank_promotion", "raise")
@@ -38,10 +38,10 @@ def pytest_configure(config):
     config.addinivalue_line("filterwarnings", "ignore::mppo.errors.SettingsWarning")
 
 
-TOGETHER = {"mp-trpo", "test_train.py", "test_iteration.py", "test_algorithm1.py"}  # with "trpo"
+TOGETHER = {"mp-trpo", "test_start.py", "test_iteration.py", "test_algorithm1.py"}  # with "trpo"
 TOGETHER |= {"test_model.py", "test_callbacks.py", "test_loggers.py", "test_functional.py"}
 MOST_MAPS = 25_000
-APART = ("tests/test_cli.py", "tests/test_documents.py", "tests/envs/", "tests/bench/")
+APART = ("tests/cli/", "tests/docs/", "tests/envs/", "tests/bench/")
 
 
 def worker_group(nodeid):
@@ -87,7 +87,7 @@ def _compiled_programs_are_given_up_in_time():
 @pytest.fixture(scope="session")
 def tiny_run(tmp_path_factory):
     """The directory of a short finished run on the Maze: two paths, two iterations."""
-    from mppo.train import train
+    from mppo.training.start import train
 
     out = tmp_path_factory.mktemp("runs") / "tiny"
     train(

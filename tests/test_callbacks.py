@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 import mppo
-from mppo import saved
 from mppo.callbacks import (
     BestModel,
     Callback,
@@ -19,6 +18,7 @@ from mppo.callbacks import (
     as_callback,
 )
 from mppo.errors import BadRequest
+from mppo.files import model_file
 from tests.worlds import ENVS, SMALL, STEPS, Constant, ledge
 
 BATCH = ENVS * STEPS
@@ -143,7 +143,7 @@ def test_the_best_model_is_kept(tmp_path):
 def test_a_mean_that_is_no_number_is_never_the_best(tmp_path, monkeypatch):
     """NaN compares as false with everything: it must neither be saved nor block what is."""
     written = []
-    monkeypatch.setattr(saved, "save", lambda path, *rest: written.append(path))
+    monkeypatch.setattr(model_file, "save", lambda path, *rest: written.append(path))
     best = BestModel(tmp_path / "best")
     run = SimpleNamespace(snapshot=lambda: ({}, {}))
     before = [{"mean_return": float("nan")}, {"mean_return": None}, {"mean_return": 1.0}]

@@ -2,9 +2,9 @@
 
 import pytest
 
-from mppo.critic import Critic
+from mppo.algorithm.critic import Critic
+from mppo.algorithm.optimisers.ppo import Ppo
 from mppo.errors import BadRequest, EnvironmentFault, RunLocked, did_you_mean, in_words
-from mppo.ppo import Ppo
 
 
 def test_exit_codes():

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from mppo.functional import init, learn, pick, report
-from mppo.programs import programs
+from mppo.training.programs import programs
 from tests.worlds import CHOOSING, SMALL, random_trajectories
 
 METHOD = SMALL["mp-ppo"]

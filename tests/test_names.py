@@ -65,7 +65,7 @@ def test_dotted_names_exist():
     modules, classes = known()
     assert exists("Run.iterate", modules, classes)
     assert not exists("Run.nothing", modules, classes)
-    assert not exists("mppo.run.nothing", modules, classes)
+    assert not exists("mppo.training.run.nothing", modules, classes)
     lost = [
         f"{path.relative_to(ROOT)}: {name}"
         for path in TEXTS

@@ -11,12 +11,12 @@ import numpy as np
 from gymnasium import spaces
 from gymnasium.wrappers import TimeLimit
 
-from mppo import config
-from mppo.exploration import NoBonus
-from mppo.heads import Categorical
-from mppo.methods import METHODS, Method
-from mppo.policies import Architecture
-from mppo.types import Earlier, Trajectories
+from mppo.algorithm.exploration.none import NoBonus
+from mppo.algorithm.heads import Categorical
+from mppo.algorithm.methods import METHODS, Method
+from mppo.algorithm.policies import Architecture
+from mppo.algorithm.types import Earlier, Trajectories
+from mppo.files import settings
 
 ENVS, STEPS = 4, 64  # of SMALL
 
@@ -24,7 +24,7 @@ ENVS, STEPS = 4, 64  # of SMALL
 def small(name: str, **changes) -> Method:
     """A method of the paper in small: it learns a probe in a few iterations."""
     method = METHODS[name]
-    settings = {
+    small = {
         "network.hidden": (16,),
         "critic.network.hidden": (16,),
         "critic.learning_rate": 1e-2,
@@ -34,12 +34,12 @@ def small(name: str, **changes) -> Method:
         "paths": 2 if method.paths > 1 else 1,
     }
     if name.endswith("ppo") or "-ppo-" in name:
-        settings["optimiser.learning_rate"] = 1e-2
+        small["optimiser.learning_rate"] = 1e-2
     else:
-        settings["optimiser.max_kl"] = 0.05
+        small["optimiser.max_kl"] = 0.05
     if name.startswith("curiosity"):
-        settings["exploration.size"] = 8
-    return config.overridden(method, settings | changes)
+        small["exploration.size"] = 8
+    return settings.overridden(method, small | changes)
 
 
 SMALL = {name: small(name) for name in METHODS}

@@ -11,11 +11,15 @@ import math
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from mppo import saved
 from mppo.errors import BadRequest
-from mppo.run import Row, Run
+from mppo.files import model_file
+
+if TYPE_CHECKING:
+    from mppo.training.run import Run
+
+Row = dict[str, Any]
 
 Answer = bool | None
 Function = Callable[[str, Row], Answer]
@@ -132,7 +136,7 @@ class BestModel(Callback):
     best: float
 
     def __init__(self, path: str | os.PathLike[str] | None = None, deterministic: bool = False):
-        self.path = None if path is None else saved.file_to_save(path)
+        self.path = None if path is None else model_file.file_to_save(path)
         self._name = "mean_return_deterministic" if deterministic else "mean_return"
         self.best = float("-inf")
 
@@ -149,7 +153,7 @@ class BestModel(Callback):
         if value <= self.best or self.path is None:
             return
         arrays, data = self.training.run.snapshot()
-        saved.save(self.path, self.training.description(), arrays, data)
+        model_file.save(self.path, self.training.description(), arrays, data)
         self.best = value
 
 

@@ -9,17 +9,17 @@
 """
 
 # pyright: strict
-from mppo.critic import Critic
-from mppo.heads import Categorical, Gaussian, Product
-from mppo.iteration import State, init, iterate, learn, measure_only, pick, report
-from mppo.methods import METHODS, Method
-from mppo.networks import Mlp
-from mppo.policies import Architecture, Policy
-from mppo.population import Member, member
-from mppo.ppo import Ppo
-from mppo.spaces import Spaces
-from mppo.trpo import Trpo
-from mppo.types import Earlier, Network, Trajectories
+from mppo.acting.spaces import Spaces
+from mppo.algorithm.critic import Critic
+from mppo.algorithm.heads import Categorical, Gaussian, Product
+from mppo.algorithm.iteration import State, init, iterate, learn, measure_only, pick, report
+from mppo.algorithm.methods import METHODS, Method
+from mppo.algorithm.networks import Mlp
+from mppo.algorithm.optimisers.ppo import Ppo
+from mppo.algorithm.optimisers.trpo import Trpo
+from mppo.algorithm.policies import Architecture, Policy
+from mppo.algorithm.population import Member, member
+from mppo.algorithm.types import Earlier, Network, Trajectories
 
 __all__ = [
     "METHODS",

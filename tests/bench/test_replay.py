@@ -1,14 +1,14 @@
 import numpy as np
 import pytest
 
+from mppo.algorithm.types import Earlier, Trajectories
 from mppo.bench import alternation
 from mppo.bench.measured import Training
 from mppo.bench.replay import Replay, ReplayDiffers
 from mppo.bench.training import measure
 from mppo.envs import native_vector
-from mppo.run import Run
-from mppo.seeding import Role, generator
-from mppo.types import Earlier, Trajectories
+from mppo.machine.seeding import Role, generator
+from mppo.training.run import Run
 
 STEPS = 120
 

@@ -9,10 +9,9 @@ from gymnasium.utils.env_checker import check_env
 
 import mppo.envs  # noqa: F401
 from mppo.envs.checked import CheckedVectorEnv
-from mppo.envs.mujoco_vector import MujocoVectorEnv
-from mppo.envs.robots import Workshop, mujoco_task
-
-from .roll import NUMPY_IDS, SPARSE_IDS
+from mppo.envs.robots.factory import Workshop, mujoco_task
+from mppo.envs.robots.vector import MujocoVectorEnv
+from tests.envs.roll import NUMPY_IDS, SPARSE_IDS
 
 # MUJOCO_GL is read when mujoco is first imported, so it must be set from outside.
 LIBRARIES = {"osmesa": "OSMesa", "egl": "EGL"}
@@ -120,7 +119,7 @@ def test_pictures():
 
 
 def test_bad_render_mode():
-    from mppo.envs.maze import Maze
+    from mppo.envs.batched.maze import Maze
 
     with pytest.raises(ValueError, match="render_mode is 'ascii'; allowed: None, rgb_array"):
         Maze(render_mode="ascii")

@@ -8,8 +8,7 @@ from gymnasium.vector import AutoresetMode
 
 import mppo.envs
 from mppo.envs import TASKS, native_vector
-
-from .roll import DENSE_IDS, NATIVE_IDS, NUMPY_IDS, SPARSE_IDS, actions_for
+from tests.envs.roll import DENSE_IDS, NATIVE_IDS, NUMPY_IDS, SPARSE_IDS, actions_for
 
 HORIZONS = dict(zip(NUMPY_IDS, (1000, 500, 500), strict=True)) | dict.fromkeys(SPARSE_IDS, 1000)
 
@@ -83,7 +82,7 @@ def test_longer_horizon():
     assert vector_truncation("mppo/Maze-v0", horizon=1500) == 1500
     with pytest.raises(ValueError, match="pass max_episode_steps=1500 in place of horizon"):
         gymnasium.make("mppo/Maze-v0", horizon=1500)
-    from mppo.envs.maze import Maze
+    from mppo.envs.batched.maze import Maze
 
     env = Maze()
     env.reset(seed=0)

@@ -8,9 +8,8 @@ import pytest
 
 from mppo.envs import native_vector
 from mppo.envs.generators import generator_words, set_generator_words
-from mppo.envs.mujoco_vector import MujocoVectorEnv
-
-from .roll import NATIVE_IDS, actions_for, digest, play
+from mppo.envs.robots.vector import MujocoVectorEnv
+from tests.envs.roll import NATIVE_IDS, actions_for, digest, play
 
 STEPS = 1000
 CHILD = """

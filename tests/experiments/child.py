@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 from mppo.errors import RunLocked
-from mppo.storage import Lock
+from mppo.files.atomic import Lock
 
 ROWS = 20
 

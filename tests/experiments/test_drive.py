@@ -14,7 +14,7 @@ from mppo.errors import BadRequest
 from mppo.experiments.drive import Driver
 from mppo.experiments.grid import Grid, State
 from mppo.experiments.local import LocalWorkers
-from mppo.storage import Lock
+from mppo.files.atomic import Lock
 from tests.experiments.child import ROWS
 from tests.experiments.driver import CHILD, runs
 

@@ -9,7 +9,7 @@ from mppo.experiments.compact import METRICS, compact
 from mppo.experiments.grid import Failure, Grid, State, opened
 from mppo.experiments.spec import spec
 from mppo.experiments.status import status
-from mppo.storage import Lock
+from mppo.files.atomic import Lock
 
 
 def runs(*seeds):

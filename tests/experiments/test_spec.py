@@ -4,11 +4,11 @@ import random
 
 import pytest
 
+from mppo.algorithm.methods import METHODS
 from mppo.cli.train import parsed
 from mppo.errors import BadRequest
-from mppo.evaluation import Evaluation
 from mppo.experiments.spec import GRID_EVALUATION, differences, spec
-from mppo.methods import METHODS
+from mppo.files.evaluation import Evaluation
 
 MAZE = "mppo/Maze-v0"
 

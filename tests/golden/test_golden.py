@@ -18,9 +18,9 @@ import numpy as np
 import pytest
 
 import mppo
-from mppo.methods import METHODS
-from mppo.store import plain
-from mppo.threads import ONE_THREAD
+from mppo.algorithm.methods import METHODS
+from mppo.files.run_directory import plain
+from mppo.machine.threads import ONE_THREAD
 from tests.worlds import ENVS, SMALL, STEPS, ledge
 
 HERE = Path(__file__).parent

@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 
 from campaign.golden import RUNS, actions_of, agent_of
-from mppo import __version__, checkpoint
+from mppo import __version__
 from mppo.cli import main
 from mppo.errors import BadRequest
-from mppo.store import rows
+from mppo.files import checkpoints
+from mppo.files.run_directory import rows
 
 RELEASES = sorted(path.name for path in RUNS.iterdir())
 
@@ -60,7 +61,7 @@ def test_it_goes_on_counting_episodes_as_its_version_did(run, monkeypatch, capsy
         asked.append(unfinished)
         raise BadRequest("what is compiled is not run here")
 
-    monkeypatch.setattr("mppo.run.programs", only_asked)
+    monkeypatch.setattr("mppo.training.run.programs", only_asked)
     assert main(["resume", str(run)]) == 2
     assert asked == [json.loads((run / "run.json").read_text()).get("unfinished", "drop")]
     assert capsys.readouterr().err == "mppo: what is compiled is not run here\n"
@@ -71,8 +72,8 @@ def test_another_format_is_refused_with_both_numbers(run, capsys):
     (run / "run.json").write_text(json.dumps(described))
     assert main(["resume", str(run)]) == 74
     assert "written by format 2, this version reads format 1" in capsys.readouterr().err
-    number = checkpoint.numbers(run / "checkpoints")[0]
+    number = checkpoints.numbers(run / "checkpoints")[0]
     manifest = run / "checkpoints" / f"{number:09d}.json"
     manifest.write_text(json.dumps({"format": 7, "anything": "else"}))
     with pytest.raises(ValueError, match="written by format 7, this version reads format 1"):
-        checkpoint.load(run / "checkpoints", number)
+        checkpoints.load(run / "checkpoints", number)

@@ -4,9 +4,9 @@ import json
 
 import numpy as np
 
-from mppo import config
+from mppo.algorithm.methods import METHODS
 from mppo.envs.tasks import TASKS
-from mppo.methods import METHODS
+from mppo.files import settings
 
 IDS = {task.name: task.id for task in TASKS}
 
@@ -27,14 +27,14 @@ def write_run(
     name=None,
 ):
     """One run whose return rises to `level`; `done` is the share of its steps it came to."""
-    resolved = config.overridden(METHODS[method], changes or {})
+    resolved = settings.overridden(METHODS[method], changes or {})
     directory = root / "runs" / (name or f"{task}-{method}-{len(list(root.glob('runs/*'))):04d}")
     directory.mkdir(parents=True)
     rng = np.random.default_rng([seed, sum(map(ord, method + task)), resolved.paths])
     run = {
         "format": 1,
         "method_name": method,
-        "method": config.to_json(resolved),
+        "method": settings.to_json(resolved),
         "env": IDS[task],
         "env_kwargs": env_kwargs or {},
         "seed": seed,

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import mppo
+from mppo.algorithm.methods import METHODS
 from mppo.callbacks import Callback
-from mppo.methods import METHODS
-from mppo.store import plain
+from mppo.files.run_directory import plain
 from tests.worlds import ENVS, SMALL, STEPS, ledge, with_paths
 
 BATCH = ENVS * STEPS

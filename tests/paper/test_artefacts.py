@@ -2,9 +2,9 @@
 
 import pytest
 
+from mppo.algorithm.methods import METHODS
 from mppo.envs import TASKS as DESCRIBED
 from mppo.errors import BadRequest
-from mppo.methods import METHODS
 from mppo.paper.artefacts import (
     ARTEFACTS,
     COMPARED_TASKS,

@@ -9,11 +9,11 @@ import pytest
 pytest.importorskip("matplotlib")
 
 from mppo.errors import BadRequest
-from mppo.paper import curve_figures, maze_figures
 from mppo.paper.cells import Cell, Curve, Runs, score
-from mppo.paper.figures import FIGURES, figure
+from mppo.paper.figures import curves, maze
+from mppo.paper.figures.drawing import right_half, settings
+from mppo.paper.figures.make import FIGURES, figure
 from mppo.paper.printed import Value
-from mppo.report.drawing import right_half, settings
 from tests.paper.synthetic import write_run
 
 
@@ -79,9 +79,9 @@ def test_figures_4_and_9_show_the_picks(grid):
 
 def test_the_last_switch_is_found():
     steps = np.arange(1.0, 7.0)
-    course = maze_figures.Course(steps, np.array([0, 1, 2, 1, 1, 1]), np.zeros((6, 3)), steps)
+    course = maze.Course(steps, np.array([0, 1, 2, 1, 1, 1]), np.zeros((6, 3)), steps)
     assert course.settled == 4.0
-    never = maze_figures.Course(steps, np.zeros(6), np.zeros((6, 3)), steps)
+    never = maze.Course(steps, np.zeros(6), np.zeros((6, 3)), steps)
     assert never.settled == 1.0
 
 
@@ -140,12 +140,12 @@ def test_what_cannot_be_drawn_says_how_to_get_there(grid, tmp_path):
 
 def test_the_scale_is_that_of_seeds_not_of_a_wide_interval():
     steps = np.array([1.0, 2.0])
-    curves = (Curve(0, steps, np.array([0.0, 0.0])), Curve(1, steps, np.array([0.0, 900.0])))
-    cell = Cell("SparseHopper", "trpo", 2, tuple(map(score, curves)), curves)
-    line = curve_figures.Line("TRPO", "black", "-", cell, Value(1000.0, 1.0))
-    assert curve_figures.span([line]) == (-60.0, 1060.0)
+    lines = (Curve(0, steps, np.array([0.0, 0.0])), Curve(1, steps, np.array([0.0, 900.0])))
+    cell = Cell("SparseHopper", "trpo", 2, tuple(map(score, lines)), lines)
+    line = curves.Line("TRPO", "black", "-", cell, Value(1000.0, 1.0))
+    assert curves.span([line]) == (-60.0, 1060.0)
     flat = Cell("Maze", "trpo", 2, (), (Curve(0, steps, np.array([1.0, 1.0])),))
-    assert curve_figures.span([line._replace(cell=flat, printed=None)]) == (0.0, 2.0)
+    assert curves.span([line._replace(cell=flat, printed=None)]) == (0.0, 2.0)
 
 
 @pytest.mark.parametrize("kept", [0, 5])
@@ -161,10 +161,10 @@ def test_without_metrics_nothing_is_drawn_of_them(name, kept, grid, tmp_path):
 
 def test_seeds_with_other_evaluation_times_are_joined():
 
-    curves = (
+    lines = (
         Curve(0, np.array([1.0, 2.0, 3.0]), np.array([0.0, 1.0, 2.0])),
         Curve(1, np.array([1.0, 3.0]), np.array([0.0, 4.0])),
     )
-    steps, values = Cell("Maze", "trpo", 3, (), curves).stacked()
+    steps, values = Cell("Maze", "trpo", 3, (), lines).stacked()
     assert steps.tolist() == [1.0, 2.0, 3.0]
     assert values.tolist() == [[0.0, 1.0, 2.0], [0.0, 2.0, 4.0]]

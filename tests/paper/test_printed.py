@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from mppo.methods import METHODS
+from mppo.algorithm.methods import METHODS
 from mppo.paper.cells import TASK
 from mppo.paper.printed import CLAIMS, MEMORY, STATED_GROWTH, TABLES, Value
 from mppo.report.style import DISPLAY

@@ -2,11 +2,11 @@
 
 import pytest
 
-from mppo.evaluation import Evaluation
-from mppo.methods import METHODS
-from mppo.networks import Mlp
-from mppo.ppo import Ppo
-from mppo.trpo import Trpo
+from mppo.algorithm.methods import METHODS
+from mppo.algorithm.networks import Mlp
+from mppo.algorithm.optimisers.ppo import Ppo
+from mppo.algorithm.optimisers.trpo import Trpo
+from mppo.files.evaluation import Evaluation
 
 TRPO_TABLE = {
     "Discount Factor": 0.995,

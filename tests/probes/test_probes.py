@@ -9,10 +9,10 @@ import jax
 import numpy as np
 import pytest
 
-from mppo.evaluation import Evaluation
-from mppo.methods import METHODS
-from mppo.run import Run
-from mppo.tasks import task
+from mppo.algorithm.methods import METHODS
+from mppo.envs.source import task
+from mppo.files.evaluation import Evaluation
+from mppo.training.run import Run
 from tests.worlds import ENVS, SMALL, STEPS, ByAction, ByBoth, ByObservation, Constant, Delayed
 
 

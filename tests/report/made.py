@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from mppo import config
-from mppo.evaluation import Evaluation
-from mppo.methods import METHODS
+from mppo.algorithm.methods import METHODS
+from mppo.files import settings
+from mppo.files.evaluation import Evaluation
 
 ITERATIONS, BATCH = 20, 1000
 WALLS = [[0, 0, 0], [0, 1, 0], [0, 0, 0]]
@@ -19,7 +19,7 @@ def described(name: str = "mp-trpo", seed: int = 0, **changes: Any) -> dict[str,
     return {
         "format": 1,
         "method_name": name,
-        "method": config.to_json(METHODS[name]),
+        "method": settings.to_json(METHODS[name]),
         "env": "mppo/Maze-v0",
         "env_kwargs": {},
         "seed": seed,
@@ -28,7 +28,7 @@ def described(name: str = "mp-trpo", seed: int = 0, **changes: Any) -> dict[str,
         "envs": 5,
         "horizon": 1000,
         "clip_actions": False,
-        "evaluation": config.to_json(Evaluation()),
+        "evaluation": settings.to_json(Evaluation()),
         "resume": "bitwise",
         "versions": {"mppo": "0.1.0", "numpy": "2.4.6"},
         **changes,

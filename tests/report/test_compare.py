@@ -1,7 +1,7 @@
 """Groups and their names."""
 
-from mppo import config
-from mppo.methods import METHODS
+from mppo.algorithm.methods import METHODS
+from mppo.files import settings
 from mppo.report.compare import differences, groups, repeated
 from mppo.report.read import read
 from tests.report.made import described, write
@@ -12,7 +12,7 @@ def read_all(tmp_path, runs):
 
 
 def overridden(name, changes, seed=0):
-    method = config.to_json(config.overridden(METHODS[name], changes))
+    method = settings.to_json(settings.overridden(METHODS[name], changes))
     return described(name, seed, method=method)
 
 

@@ -11,7 +11,7 @@ from mppo.cli import main
 from mppo.report import html
 from tests.report.made import described, write
 from tests.report.parsed import Parsed
-from tests.test_resume import SMALL as RESUMED
+from tests.training.test_resume import SMALL as RESUMED
 
 
 @pytest.fixture(scope="module")

@@ -9,21 +9,22 @@ from functools import partial
 
 import gymnasium
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
+from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from mppo import config
+from mppo.algorithm.critic import Critic
+from mppo.algorithm.methods import COMPONENTS, METHODS, Method
+from mppo.algorithm.networks import Mlp
 from mppo.cli.train import parsed
-from mppo.critic import Critic
-from mppo.evaluation import Evaluation
-from mppo.methods import COMPONENTS, METHODS, Method
-from mppo.networks import Mlp
+from mppo.envs.source import task
+from mppo.files import settings
+from mppo.files.evaluation import Evaluation
 from mppo.report import html
 from mppo.report.read import RunRecord, read
 from mppo.report.repeat import NoCommand, command, section
-from mppo.run import Run
-from mppo.tasks import task
-from mppo.training import describe
+from mppo.training.loop import describe
+from mppo.training.run import Run
 from tests.report.made import described, write
 from tests.report.parsed import Parsed
 from tests.report.payloads import PAYLOADS
@@ -64,12 +65,12 @@ def repeated(run):
 )
 def test_the_command_repeats_the_run(tmp_path, name, changes):
     """What the command line makes of it is the method that the run had."""
-    method = config.overridden(METHODS[name], changes)
+    method = settings.overridden(METHODS[name], changes)
     evaluation = {"kind": "evaluation", "every": 500, "episodes": 3, "deterministic_episodes": 0}
     run = described(
         name,
         7,
-        method=config.to_json(method),
+        method=settings.to_json(method),
         env_kwargs={"layout": "one-wall"},
         evaluation=evaluation,
     )
@@ -127,10 +128,10 @@ WRAPPERS = st.sampled_from(
     env=st.sampled_from(["CartPole-v1", "mppo/Maze-v0", "mine:Pole-v0", "it's a $HOME; `id`", "ö"]),
     name=st.sampled_from(list(METHODS)),
 )
-@settings(max_examples=80)
+@hypothesis_settings(max_examples=80)
 def test_a_command_gives_the_same_run(kwargs, steps, seed, evaluation, wrappers, env, name):
     run = described(name, seed, steps=steps, env=env, env_kwargs=kwargs, wrappers=wrappers)
-    run["evaluation"] = config.to_json(evaluation)
+    run["evaluation"] = settings.to_json(evaluation)
     method, found_env, found_kwargs, rest = repeated(run)
     assert (method, found_env) == (METHODS[name], env)
     assert repr(found_kwargs) == repr(kwargs)  # the string "1" is no number, True is not 1
@@ -177,9 +178,11 @@ ANY_METHOD = valid(Method, **AXES, critic=valid(Critic, network=valid(Mlp)))
 
 
 @given(method=ANY_METHOD, name=st.sampled_from(["custom", "mp-trpo", "ppo"]))
-@settings(max_examples=50)
+@hypothesis_settings(max_examples=50)
 def test_any_method_can_be_said(method, name):
-    assert repeated(described("trpo", method=config.to_json(method), method_name=name))[0] == method
+    assert (
+        repeated(described("trpo", method=settings.to_json(method), method_name=name))[0] == method
+    )
 
 
 @pytest.mark.parametrize(

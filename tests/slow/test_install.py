@@ -17,7 +17,7 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.version import Version
 
-from mppo import video
+from mppo.export import film
 
 pytestmark = pytest.mark.slow
 
@@ -93,7 +93,7 @@ def test_a_robot_the_maze_a_report_a_film_and_the_help(place, tmp_path):
     env = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "LANG": "C.UTF-8"}
     mppo = lambda *words: call(place / "bin" / "mppo", *words, cwd=tmp_path, env=env)
     assert mppo("--help").startswith("usage: mppo COMMAND ...\n")
-    drawn = any(video._loads(name) for names in video.LIBRARIES.values() for name in names)
+    drawn = any(film._loads(name) for names in film.LIBRARIES.values() for name in names)
     for method, task, films in (("mp-trpo", "Hopper-v5", drawn), ("mp-ppo", "mppo/Maze-v0", True)):
         for out in (method, "again"):  # the second time with what the first one compiled
             mppo("train", method, task, *SMALL, "--out", out)

@@ -9,11 +9,11 @@ import numpy as np
 
 from mppo.bench.measured import Training
 from mppo.bench.replay import Replay
-from mppo.config import method_named, overridden
-from mppo.evaluation import Evaluation
-from mppo.lazy import jax
-from mppo.run import Run
-from mppo.tasks import task
+from mppo.envs.source import task
+from mppo.files.evaluation import Evaluation
+from mppo.files.settings import method_named, overridden
+from mppo.machine.lazy import jax
+from mppo.training.run import Run
 
 
 class WorkersDiffer(RuntimeError):

@@ -9,7 +9,7 @@ import platform
 from pathlib import Path
 from typing import Any
 
-from mppo.threads import available_cores
+from mppo.machine.threads import available_cores
 
 PACKAGES = ("mppo", "jax", "jaxlib", "numpy", "optax", "gymnasium", "mujoco")
 

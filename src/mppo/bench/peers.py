@@ -12,7 +12,7 @@ from mppo.bench.measured import Measured, MeasurementFailed, Sample
 from mppo.bench.parts import Part, Table
 from mppo.bench.ratios import UNTARGETED, Ratio, quotients, spread
 from mppo.bench.sitting import Sitting, Skipped
-from mppo.threads import ONE_THREAD
+from mppo.machine.threads import ONE_THREAD
 
 SCRIPT = Path(__file__).with_name("peer_script.py")
 HINT = "the peers are not installed; pip install mppo[peers], or give --peers-python PATH"
@@ -93,7 +93,7 @@ def _train(sitting: Sitting, python: str, name: str, env: str, repetition: int) 
 
 def _full(method: str) -> dict[str, Any]:
     """Batches of the paper's size even in a smoke test, as the peers have them."""
-    from mppo.methods import METHODS
+    from mppo.algorithm.methods import METHODS
 
     return {"batch_size": METHODS[method].batch_size}
 

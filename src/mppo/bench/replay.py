@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mppo.chunks import CHUNK, share
+from mppo.algorithm.types import Trajectories
 from mppo.envs import native_vector
-from mppo.envs.engine import mujoco
-from mppo.envs.stretch import addresses, call
-from mppo.native import native
-from mppo.seeding import Role, generator
-from mppo.types import Trajectories
+from mppo.envs.robots.compiled import addresses, call
+from mppo.envs.robots.engine import mujoco
+from mppo.machine.compilers import native
+from mppo.machine.seeding import Role, generator
+from mppo.machine.sharing import CHUNK, share
 
 _INTEGRATION = mujoco.mjtState.mjSTATE_INTEGRATION
 ROBOTS = 5  # side by side in a threaded replay, as in training

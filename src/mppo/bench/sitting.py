@@ -10,9 +10,9 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from mppo.algorithm.methods import METHODS
 from mppo.bench.measured import Measured, Sample, Training
-from mppo.methods import METHODS
-from mppo.threads import ONE_THREAD
+from mppo.machine.threads import ONE_THREAD
 
 
 class Skipped(RuntimeError):

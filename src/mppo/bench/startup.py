@@ -9,11 +9,11 @@ import time
 from pathlib import Path
 from statistics import median
 
+from mppo.algorithm.methods import METHODS
 from mppo.bench.measured import MeasurementFailed
 from mppo.bench.parts import Part, Table
 from mppo.bench.ratios import Ratio, quotients, spread
 from mppo.bench.sitting import Sitting
-from mppo.methods import METHODS
 
 COMMANDS = {
     "mppo --help": None,

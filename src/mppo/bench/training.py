@@ -11,9 +11,9 @@ from mppo.bench.measured import Training
 from mppo.bench.replay import Replay
 from mppo.bench.resident import resident_mib
 from mppo.callbacks import Callback
-from mppo.config import method_named, overridden
-from mppo.lazy import jax
-from mppo.train import train
+from mppo.files.settings import method_named, overridden
+from mppo.machine.lazy import jax
+from mppo.training.start import train
 
 
 class Clock(Callback):

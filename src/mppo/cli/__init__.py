@@ -9,7 +9,7 @@ import warnings
 from typing import Any, NamedTuple
 
 from mppo.errors import FAULTS, BadRequest, SettingsWarning, SlowPath, did_you_mean
-from mppo.interrupts import Interrupts
+from mppo.machine.signals import Interrupts
 
 
 class Command(NamedTuple):

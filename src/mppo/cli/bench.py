@@ -14,7 +14,7 @@ from mppo.bench.conduct import PARTS, REPETITIONS, Options, begun, conduct, join
 from mppo.bench.show import markdown, text
 from mppo.cli.parser import Parser, whole_number
 from mppo.errors import BadRequest, did_you_mean
-from mppo.store import plain
+from mppo.files.run_directory import plain
 
 ABOUT = """\
 Measure this machine in one sitting: training against bare physics, cores,

@@ -11,6 +11,7 @@ from rich.live import Live
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 
+from mppo.algorithm.methods import METHODS
 from mppo.cli.engines import SOME_FAILED
 from mppo.cli.parser import Parser, whole_number
 from mppo.errors import BadRequest
@@ -18,7 +19,6 @@ from mppo.experiments.drive import Driver
 from mppo.experiments.grid import Grid
 from mppo.experiments.local import LocalWorkers
 from mppo.experiments.spec import RunSpec, spec
-from mppo.methods import METHODS
 
 COMPARED = ("trpo", "multi-trpo", "mp-trpo")
 ABOUT = """\
@@ -95,7 +95,7 @@ def _progress(grid: Grid, specs: list[RunSpec]) -> Table:
     table = Table(box=None, pad_edge=False, header_style="dim")
     for name in ("method", "steps of all seeds", "", "return", "first seed to find G"):
         table.add_column(name, no_wrap=True)
-    from mppo.store import rows
+    from mppo.files.run_directory import rows
 
     for method in COMPARED:
         mine = [run for run in specs if run.name == method]
@@ -119,7 +119,7 @@ def _progress(grid: Grid, specs: list[RunSpec]) -> Table:
 
 
 def _show(console: Console, grid: Grid, specs: list[RunSpec]) -> None:
-    from mppo.report.maze import curves, maze_figure, summary
+    from mppo.paper.figures.maze_demo import curves, maze_figure, summary
 
     out = grid.root
     found = {

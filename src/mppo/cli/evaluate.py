@@ -40,8 +40,8 @@ def main(command: str, words: list[str]) -> int:
 
 
 def _evaluate(options: Any) -> dict[str, Any]:
-    from mppo.loading import play
-    from mppo.store import plain
+    from mppo.files.run_directory import plain
+    from mppo.training.opening import play
 
     run = open_run(options)
     seed = run.described["seed"] if options.seed is None else options.seed

@@ -37,7 +37,7 @@ def main(command: str, words: list[str]) -> int:
 
     from mppo.export.described import described
     from mppo.export.described import words as in_words
-    from mppo.storage import write_atomically
+    from mppo.files.atomic import write_atomically
 
     run = open_run(options)
     agent = run.agent(options.path)

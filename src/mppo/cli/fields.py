@@ -15,11 +15,11 @@ from functools import lru_cache
 from itertools import pairwise, takewhile
 from typing import Any, Literal, NamedTuple, cast
 
-from mppo import elsewhere
+from mppo.algorithm.methods import COMPONENTS, Method
 from mppo.cli.parser import number, one_of, whole_number
-from mppo.config import component_class, kind_of
 from mppo.errors import BadRequest
-from mppo.methods import COMPONENTS, Method
+from mppo.files import foreign_names
+from mppo.files.settings import component_class, kind_of
 
 
 class Option(NamedTuple):
@@ -52,7 +52,7 @@ def described(cls: type) -> dict[str, str]:
 
 def add_option(group: Any, option: Option) -> None:
     """Add one flag to a parser or a group of it; a switch that is off needs no value."""
-    flag, text = elsewhere.flag(option.name), option.text.replace("%", "%%")
+    flag, text = foreign_names.flag(option.name), option.text.replace("%", "%%")
     if option.kind is bool and option.default is False and "." not in option.name:
         group.add_argument(flag, dest=option.name, action="store_true", help=text)
         return

@@ -29,8 +29,8 @@ def main(command: str, words: list[str]) -> int:
 
 
 def _methods() -> list[dict[str, Any]]:
-    from mppo.config import to_json
-    from mppo.methods import METHODS
+    from mppo.algorithm.methods import METHODS
+    from mppo.files.settings import to_json
 
     return [{"name": name, "method": to_json(method)} for name, method in METHODS.items()]
 

@@ -11,12 +11,12 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from mppo import elsewhere
+from mppo.algorithm.methods import COMPONENTS, METHODS
 from mppo.cli import fields
 from mppo.cli.parser import Parser
-from mppo.config import unknown_method
 from mppo.errors import BadRequest
-from mppo.methods import COMPONENTS, METHODS
+from mppo.files import foreign_names
+from mppo.files.settings import unknown_method
 
 USUAL = "mp-trpo"
 """The method whose fields `mppo train --help` shows."""
@@ -104,7 +104,7 @@ def _why_not(parser: Parser, found: Any, words: list[str], rest: list[str]) -> B
     if options:  # its value was taken for METHOD
         meant = next((word for word in words if word in METHODS), USUAL)
         return parser.unknown(
-            options[0], lambda name: elsewhere.answer(name, METHODS[meant], elsewhere.flag)
+            options[0], lambda name: foreign_names.answer(name, METHODS[meant], foreign_names.flag)
         )
     if found.method is None:
         return BadRequest(f"which method? Give one of {', '.join(METHODS)}")

@@ -64,7 +64,7 @@ def draw_figure(options: argparse.Namespace) -> int:
     if importlib.util.find_spec("matplotlib") is None:
         raise BadRequest('figures are drawn with matplotlib: pip install "mppo[report]"')
     root = _existing(options.dir)
-    from mppo.paper.figures import figure
+    from mppo.paper.figures.make import figure
 
     for path in figure(chosen, root, out):
         print(path)
@@ -101,7 +101,7 @@ def _existing(directory: str) -> Path:
 
 
 def _write(path: Path, text: str) -> None:
-    from mppo.storage import write_atomically
+    from mppo.files.atomic import write_atomically
 
     if not path.absolute().parent.is_dir():
         raise BadRequest(f'cannot write "{path}": its directory does not exist')

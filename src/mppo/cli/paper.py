@@ -62,9 +62,9 @@ def _list_options(parser: argparse.ArgumentParser) -> None:
 
 def _list(options: argparse.Namespace) -> int:
     from mppo.cli.gridview import duration
+    from mppo.machine.threads import available_cores
     from mppo.paper.artefacts import ARTEFACTS, runs_of
     from mppo.paper.costs import calibration, cost
-    from mppo.threads import available_cores
 
     cores = options.jobs or available_cores()
     measured = calibration(measure=not options.no_calibrate, say=_say)

@@ -12,10 +12,10 @@ from rich.console import Console, RenderableType
 from rich.live import Live
 
 from mppo.cli.live import Shown, duration, numbers, view
-from mppo.differences import changes
+from mppo.files.changes import changes
 
 if TYPE_CHECKING:
-    from mppo.run import Run
+    from mppo.training.run import Run
 
 LINE_EVERY = 5.0  # seconds between plain lines
 PATIENCE = 3.0  # seconds after which a compilation is worth a line

@@ -27,8 +27,8 @@ def main(command: str, words: list[str]) -> int:
     if out.is_dir() or not out.absolute().parent.is_dir():
         raise BadRequest(f'cannot write "{out}": give a file name in a directory that exists')
 
+    from mppo.files.atomic import write_atomically
     from mppo.report import html
-    from mppo.storage import write_atomically
 
     page = html(options.dirs, options.title).encode()
     try:

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from mppo.cli.parser import Parser, whole_number
 from mppo.cli.train import CODES
-from mppo.described import described
 from mppo.errors import BadRequest
-from mppo.interrupts import Interrupts
+from mppo.files.description import described
+from mppo.machine.signals import Interrupts
 
 ABOUT = """\
 Go on with an interrupted run. It ends with the same bits as if it had never
@@ -54,10 +54,10 @@ def main(command: str, words: list[str], interrupts: Interrupts) -> int:
     options = parser.parse_args(words)
 
     from mppo.cli.train import carry_out, loggers_of
-    from mppo.run import Run
-    from mppo.storage import asides
-    from mppo.store import RunDirectory
-    from mppo.tasks import recorded_task
+    from mppo.envs.source import recorded_task
+    from mppo.files.atomic import asides
+    from mppo.files.run_directory import RunDirectory
+    from mppo.training.run import Run
 
     directory = RunDirectory(options.dir)
     found = directory.description_to_continue()

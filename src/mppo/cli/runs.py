@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from mppo.cli.parser import Parser, whole_number
 
 if TYPE_CHECKING:
-    from mppo.loading import Opened
+    from mppo.training.opening import Opened
 
 
 def add_run_options(parser: Parser) -> None:
@@ -30,7 +30,7 @@ def add_run_options(parser: Parser) -> None:
 
 def open_run(options: Any) -> Opened:
     """The run that these options name."""
-    from mppo.loading import opened
+    from mppo.training.opening import opened
 
     if options.allow_imports:
         sys.path.append(os.getcwd())  # as `mppo train` does

@@ -12,18 +12,18 @@ from functools import cache, lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mppo.algorithm.methods import COMPONENTS, METHODS, Method
 from mppo.cli import fields
 from mppo.cli.naming import named
 from mppo.cli.parser import WIDEST, Parser
-from mppo.elsewhere import answer, flag
 from mppo.errors import BadRequest
-from mppo.interrupts import Interrupts
-from mppo.methods import COMPONENTS, METHODS, Method
+from mppo.files.foreign_names import answer, flag
+from mppo.machine.signals import Interrupts
 
 if TYPE_CHECKING:
+    from mppo.files.run_directory import RunDirectory
     from mppo.loggers import Logger
-    from mppo.run import Run
-    from mppo.store import RunDirectory
+    from mppo.training.run import Run
 
 ABOUT = """\
 Train METHOD on ENV. Every field of the method is a flag; the defaults shown, in
@@ -156,11 +156,11 @@ def _help(name: str) -> str:
 
 
 def _train(options: Any, method: Method, env_kwargs: dict[str, Any], interrupts: Interrupts) -> int:
+    from mppo.envs.source import task
     from mppo.envs.wrapping import imported_wrapper
-    from mppo.evaluation import Evaluation
-    from mppo.run import Run
-    from mppo.store import RunDirectory
-    from mppo.tasks import task
+    from mppo.files.evaluation import Evaluation
+    from mppo.files.run_directory import RunDirectory
+    from mppo.training.run import Run
 
     beside = options.eval_deterministic_episodes
     evaluation = Evaluation(
@@ -195,8 +195,8 @@ def carry_out(
 ) -> int:
     """Train from the beginning or from where it was left, showing progress."""
     from mppo.cli.progress import Progress
-    from mppo.train import begin
-    from mppo.training import describe
+    from mppo.training.loop import describe
+    from mppo.training.start import begin
 
     try:
         if not options.from_scratch:

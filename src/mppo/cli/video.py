@@ -5,13 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 
-from mppo.cli.parser import (
-    RUN_CODES,
-    Parser,
-    file_to_write,
-    number,
-    whole_number,
-)
+from mppo.cli.parser import RUN_CODES, Parser, file_to_write, number, whole_number
 from mppo.cli.runs import add_run_options, open_run
 from mppo.errors import BadRequest
 
@@ -41,7 +35,7 @@ def main(command: str, words: list[str]) -> int:
         if value is not None and value < least:
             raise BadRequest(f"--{name} is {value}; give at least {least}")
 
-    from mppo.video import film
+    from mppo.export.film import film
 
     run = open_run(options)
     seed = run.described["seed"] if options.seed is None else options.seed

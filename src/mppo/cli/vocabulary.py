@@ -58,8 +58,8 @@ def of_commands() -> dict[str, Words]:
 
 def of_methods() -> dict[str, Words]:
     """The flags of `train` for every method, those that swap a component included."""
+    from mppo.algorithm.methods import COMPONENTS, METHODS
     from mppo.cli.train import parser_for
-    from mppo.methods import COMPONENTS, METHODS
 
     swaps = {f"--{axis}": list(kinds) for axis, kinds in COMPONENTS.items()}
     found = {}

@@ -6,14 +6,14 @@ import gymnasium
 from gymnasium.envs.registration import VectorizeMode
 from gymnasium.vector import AutoresetMode, VectorEnv
 
-from .tasks import TASKS, Task
+from mppo.envs.tasks import TASKS, Task
 
 __all__ = ["TASKS", "Task", "native_vector"]
 
 _NUMPY_TASKS = {
-    "Maze-v0": ("maze", "Maze", 1000),
-    "SparseCartPoleSwingup-v0": ("cartpole_swingup", "SparseCartPoleSwingup", 500),
-    "SparseDoublePendulum-v0": ("double_pendulum", "SparseDoublePendulum", 500),
+    "Maze-v0": ("batched.maze", "Maze", 1000),
+    "SparseCartPoleSwingup-v0": ("batched.cartpole_swingup", "SparseCartPoleSwingup", 500),
+    "SparseDoublePendulum-v0": ("batched.double_pendulum", "SparseDoublePendulum", 500),
 }
 _SPARSE_TASKS = ("SparseHalfCheetah", "SparseHopper", "SparseWalker2d")
 _DENSE_TASKS = {
@@ -41,12 +41,12 @@ def _register_all() -> None:
         path = f"mppo.envs.{module}:{kind}"
         _register(name, path, f"{path}Vector", horizon)
     for kind in _SPARSE_TASKS:
-        path = f"mppo.envs.sparse:{kind}"
+        path = f"mppo.envs.robots.sparse:{kind}"
         _register(f"{kind}-v0", path, f"{path}Vector", 1000)
     for name, path in _DENSE_TASKS.items():
         kind = name.removesuffix("-v5")
         _register(
-            name, f"gymnasium.envs.mujoco.{path}", f"mppo.envs.mujoco_vector:{kind}Vector", 1000
+            name, f"gymnasium.envs.mujoco.{path}", f"mppo.envs.robots.vector:{kind}Vector", 1000
         )
 
 

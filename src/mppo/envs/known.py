@@ -4,10 +4,10 @@ from typing import Any
 
 from gymnasium.vector import AsyncVectorEnv, SyncVectorEnv, VectorEnv
 
-from .batch import BatchVectorEnv
-from .checked import CheckedVectorEnv
-from .lane import Lane
-from .mujoco_vector import MujocoVectorEnv
+from mppo.envs.batched.batch import BatchVectorEnv
+from mppo.envs.checked import CheckedVectorEnv
+from mppo.envs.robots.lane import Lane
+from mppo.envs.robots.vector import MujocoVectorEnv
 
 _TAKE_SEEDS = SyncVectorEnv | AsyncVectorEnv | CheckedVectorEnv | BatchVectorEnv | MujocoVectorEnv
 

@@ -11,11 +11,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from mppo.checkpoint import read_json
 from mppo.errors import BadRequest, CheckpointError
 from mppo.experiments import contents
-from mppo.storage import is_aside
-from mppo.store import LARGEST_RUN, rows
+from mppo.files.atomic import is_aside
+from mppo.files.checkpoints import read_json
+from mppo.files.run_directory import LARGEST_RUN, rows
 
 DEEPEST = 3
 """Levels below the root at which runs are looked for: `ROOT/runs/<id>` and one more."""

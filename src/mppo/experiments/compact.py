@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 from mppo.errors import BadRequest
 from mppo.experiments.grid import Entry, Grid, State, opened
-from mppo.storage import write_atomically
-from mppo.store import rows
+from mppo.files.atomic import write_atomically
+from mppo.files.run_directory import rows
 
 WHOLE = ("run.json", "evaluations.jsonl", "visits.json")
 METRICS = ("iteration", "steps", "picked", "slot", "return_mean", "performance", "entropy")

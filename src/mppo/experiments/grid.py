@@ -17,12 +17,12 @@ from enum import Enum
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from mppo import checkpoint
-from mppo.checkpoint import read_json
 from mppo.errors import BadRequest, CheckpointError, StorageFault
 from mppo.experiments.spec import NAME_LENGTH, RunSpec
-from mppo.storage import locked, write_atomically
-from mppo.store import LARGEST_RUN
+from mppo.files import checkpoints
+from mppo.files.atomic import locked, write_atomically
+from mppo.files.checkpoints import read_json
+from mppo.files.run_directory import LARGEST_RUN
 
 LARGEST_REQUEST = 1 << 26  # bytes
 _RUN_ID = re.compile(rf"[0-9a-f]{{{NAME_LENGTH}}}")
@@ -96,7 +96,7 @@ class Grid:
             return State.RUNNING
         if self._failure_file(run).exists():
             return State.FAILED
-        return State.RESUMABLE if checkpoint.numbers(directory / "checkpoints") else State.PENDING
+        return State.RESUMABLE if checkpoints.numbers(directory / "checkpoints") else State.PENDING
 
     def steps_done(self, run: RunSpec | Entry) -> int:
         """Environment steps that a run has behind it."""

@@ -12,7 +12,7 @@ from typing import IO
 from mppo.experiments import launch
 from mppo.experiments.drive import Ended
 from mppo.experiments.spec import RunSpec
-from mppo.threads import ONE_THREAD, available_cores
+from mppo.machine.threads import ONE_THREAD, available_cores
 
 PAUSE = 0.2  # seconds between looks at the processes
 LAST_WORDS = 4000  # characters kept of what a run said at its end

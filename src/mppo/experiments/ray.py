@@ -20,7 +20,7 @@ from mppo.experiments.drive import Ended
 from mppo.experiments.local import last_words
 from mppo.experiments.outcomes import LOST
 from mppo.experiments.spec import RunSpec
-from mppo.threads import ONE_THREAD, available_cores
+from mppo.machine.threads import ONE_THREAD, available_cores
 
 PAUSE = 0.2  # seconds to wait for tasks at a time
 OBJECT_STORE = 100 * 2**20  # bytes; tasks return a few lines

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
 
-from mppo import config
-from mppo.differences import differences as _differences
+from mppo.algorithm.methods import Method
 from mppo.errors import BadRequest
-from mppo.evaluation import Evaluation
-from mppo.methods import Method
-from mppo.seeding import LARGEST
+from mppo.files import settings
+from mppo.files.changes import differences as _differences
+from mppo.files.evaluation import Evaluation
+from mppo.machine.seeding import LARGEST
 
 NUMBERS = 1
 """Part of every identity: raised when the same settings begin to give other numbers."""
@@ -47,7 +47,7 @@ class RunSpec:
     @property
     def overrides(self) -> dict[str, Any]:
         """The fields in which the method differs from the one it is named after."""
-        return differences(config.method_named(self.name), self.method)
+        return differences(settings.method_named(self.name), self.method)
 
     @property
     def label(self) -> str:
@@ -77,12 +77,12 @@ class RunSpec:
         return {
             "numbers": NUMBERS,
             "method_name": self.name,
-            "method": config.to_json(self.method),
+            "method": settings.to_json(self.method),
             "env": self.env,
             "env_kwargs": dict(self.env_kwargs),
             "seed": self.seed,
             "steps": self.steps,
-            "evaluation": config.to_json(self.evaluation),
+            "evaluation": settings.to_json(self.evaluation),
         }
 
     def arguments(self) -> list[str]:
@@ -112,7 +112,7 @@ def spec(
     >>> spec("mp-trpo", "mppo/Maze-v0", 0, 10_000, {"paths": 4, "picking.alpha": 0}).label
     'mp-trpo paths=4 picking.alpha=0.0 on Maze-v0, seed 0'
     """
-    method = _settled(config.overridden(config.method_named(name), _frozen(overrides or {})))
+    method = _settled(settings.overridden(settings.method_named(name), _frozen(overrides or {})))
     if steps < method.batch_size:
         raise BadRequest(
             f"{name} on {env}: steps is {steps}, which is below one batch of {method.batch_size}"
@@ -121,7 +121,7 @@ def spec(
         raise BadRequest(
             f"{name} on {env}: seed is {seed}; it must be from 0 to {LARGEST} (2^63 - 1)"
         )
-    known = config.name_of(method)
+    known = settings.name_of(method)
     pairs = tuple(sorted(_frozen(env_kwargs or {}).items()))
     return RunSpec(
         name if known == "custom" else known, method, env, pairs, seed, steps, evaluation
@@ -131,25 +131,25 @@ def spec(
 def differences(base: Method, changed: Method) -> dict[str, Any]:
     """The overrides that turn one method into the other, as plain data.
 
-    >>> from mppo.methods import METHODS
+    >>> from mppo.algorithm.methods import METHODS
     >>> differences(METHODS["trpo"], METHODS["multi-trpo"])
     {'paths': 8, 'picking': 'round-robin'}
     """
     found = _differences(base, changed)
     return {
-        name: config.kind_of(value) if dataclasses.is_dataclass(value) else value
+        name: settings.kind_of(value) if dataclasses.is_dataclass(value) else value
         for name, value in found.items()
     }
 
 
 def _beyond_defaults(component: Any) -> dict[str, Any]:
     """The kind of a component and the fields that are not as they are by default."""
-    found: dict[str, Any] = {"kind": config.kind_of(component)}
+    found: dict[str, Any] = {"kind": settings.kind_of(component)}
     for field in dataclasses.fields(component):
         value = getattr(component, field.name)
         if value != field.default:
             plain = not dataclasses.is_dataclass(value)
-            found[field.name] = config.to_json(value) if plain else _beyond_defaults(value)
+            found[field.name] = settings.to_json(value) if plain else _beyond_defaults(value)
     return found
 
 

@@ -8,11 +8,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from mppo.config import method_named
 from mppo.errors import BadRequest, did_you_mean
-from mppo.evaluation import Evaluation
 from mppo.experiments.grid import distinct
 from mppo.experiments.spec import GRID_EVALUATION, RunSpec, spec
+from mppo.files.evaluation import Evaluation
+from mppo.files.settings import method_named
 
 KEYS = {
     "the file": ("name", "steps", "seeds", "tasks", "methods", "evaluation"),

@@ -10,10 +10,10 @@ import numpy as np
 from gymnasium import spaces
 from gymnasium.spaces.utils import flatdim
 
-from mppo import filters
-from mppo.agent import Agent
+from mppo.acting.agent import Agent
+from mppo.algorithm import filters
+from mppo.algorithm.networks import Mlp
 from mppo.errors import BadRequest
-from mppo.networks import Mlp
 
 FORMAT = 1
 

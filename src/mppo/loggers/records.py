@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from mppo.errors import BadRequest
+from mppo.files.atomic import write_atomically
+from mppo.files.run_directory import RunDirectory, rows
 from mppo.loggers.names import Row, Scalars
-from mppo.storage import write_atomically
-from mppo.store import RunDirectory, rows
 
 POLL = 1.0  # seconds between looks at a run that goes on
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from mppo.errors import BadRequest
-from mppo.storage import write_atomically
+from mppo.files.atomic import write_atomically
 
 Row = dict[str, Any]
 

@@ -9,11 +9,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
+from mppo.algorithm.methods import METHODS
+from mppo.algorithm.optimisers.ppo import Ppo
 from mppo.errors import BadRequest, did_you_mean
 from mppo.experiments.grid import distinct
 from mppo.experiments.spec import RunSpec, spec
-from mppo.methods import METHODS
-from mppo.ppo import Ppo
 
 SEEDS = (0, 1, 2, 3, 4, 5)
 """Section 4.1: "6 different random seeds (0-5)"."""

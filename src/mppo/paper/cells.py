@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mppo import config
+from mppo.algorithm.methods import METHODS
 from mppo.envs.tasks import TASKS, Task
 from mppo.errors import CheckpointError
 from mppo.experiments.collection import Record, collect
-from mppo.methods import METHODS
+from mppo.files import settings
 
 TASK = {task.name: task for task in TASKS}
 SUCCESS = {"Maze", "SparseDoublePendulum"}
@@ -48,10 +48,10 @@ def default_budget(task: Task, method: str) -> int:
 
 @cache
 def _standard(method: str) -> dict[str, Any] | None:
-    return config.to_json(METHODS[method]) if method in METHODS else None
+    return settings.to_json(METHODS[method]) if method in METHODS else None
 
 
-def differences(settings: dict[str, Any], base: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+def differences(resolved: dict[str, Any], base: dict[str, Any], prefix: str = "") -> dict[str, Any]:
     """The fields in which resolved settings differ from others, by dotted name.
 
     A field that an older version did not have yet is at its default.
@@ -61,7 +61,7 @@ def differences(settings: dict[str, Any], base: dict[str, Any], prefix: str = ""
     {'paths': 4, 'picking.alpha': 0.0}
     """
     found: dict[str, Any] = {}
-    for name, new in sorted(settings.items()):
+    for name, new in sorted(resolved.items()):
         old = base.get(name)
         if new == old:
             continue

@@ -10,10 +10,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from mppo.algorithm.optimisers.ppo import Ppo
 from mppo.experiments.spec import RunSpec
+from mppo.machine.threads import ONE_THREAD
 from mppo.paper.artefacts import MAZE, TASKS
-from mppo.ppo import Ppo
-from mppo.threads import ONE_THREAD
 
 SIMULATED = 2_000  # steps of every task
 ITERATIONS = 4  # of every kind of method; the first one compiles
@@ -84,10 +84,10 @@ def _read(file: Path) -> Calibration | None:
 
 def measured() -> Calibration:
     """Measure steps of every task and updates of every kind of method, in this process."""
-    from mppo.evaluation import Evaluation
-    from mppo.methods import METHODS
-    from mppo.run import Run
-    from mppo.tasks import task
+    from mppo.algorithm.methods import METHODS
+    from mppo.envs.source import task
+    from mppo.files.evaluation import Evaluation
+    from mppo.training.run import Run
 
     step: dict[str, float] = {}
     update: dict[str, float] = {}
@@ -117,12 +117,12 @@ def _step(env: str) -> float:
     """Seconds of one step with a random policy, policy included."""
     import time
 
-    from mppo.actor import Actor
-    from mppo.lazy import jax
-    from mppo.methods import METHODS
-    from mppo.policies import Architecture
-    from mppo.rollout import Collector
-    from mppo.tasks import task
+    from mppo.acting.actor import Actor
+    from mppo.algorithm.methods import METHODS
+    from mppo.algorithm.policies import Architecture
+    from mppo.envs.source import task
+    from mppo.machine.lazy import jax
+    from mppo.rollouts.collector import Collector
 
     method, on = METHODS["trpo"], task(env)
     spaces = on.spaces

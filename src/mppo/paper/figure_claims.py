@@ -11,13 +11,7 @@ from mppo.paper.cells import Cell, Runs
 from mppo.paper.document import Document, Section
 from mppo.paper.printed import BEST_ALPHA, BEST_PATHS
 from mppo.paper.verdicts import Verdict, of_order
-from mppo.paper.words import (
-    interval_words,
-    mean_words,
-    run_notes,
-    solved_words,
-    steps_words,
-)
+from mppo.paper.words import interval_words, mean_words, run_notes, solved_words, steps_words
 from mppo.report.style import DISPLAY
 from mppo.statistics.intervals import RESAMPLES, SEED
 

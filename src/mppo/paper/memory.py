@@ -7,9 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from mppo.checkpoint import read_json
 from mppo.errors import BadRequest
-from mppo.storage import write_atomically
+from mppo.files.atomic import write_atomically
+from mppo.files.checkpoints import read_json
 
 FILE = "memory.json"
 LARGEST = 1 << 24  # bytes
@@ -21,7 +21,7 @@ def measure(root: Path, say: Callable[[str], None]) -> dict[str, Any]:
     if file.exists():
         return read_json(file, LARGEST)
     from mppo.bench.conduct import Options, begun, conduct
-    from mppo.store import plain
+    from mppo.files.run_directory import plain
 
     options = Options(parts=("memory",), say=say)
     result = begun(options)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from mppo.checkpoint import read_json
 from mppo.errors import CheckpointError
+from mppo.files.checkpoints import read_json
 from mppo.paper.document import Document, Section
 from mppo.paper.printed import STATED_GROWTH, MemoryTable
 from mppo.report.style import DISPLAY

@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from mppo.algorithm.methods import METHODS
 from mppo.envs.tasks import TASKS
 from mppo.experiments.collection import Record, collect
 from mppo.experiments.grid import Grid
-from mppo.methods import METHODS
 from mppo.paper.cells import SUCCESS, Cell, cell, changes
 from mppo.paper.document import Document, Section
 from mppo.paper.verdicts import Verdict, of_order

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mppo import config
-from mppo.methods import METHODS
+from mppo.algorithm.methods import METHODS
+from mppo.files import settings
 from mppo.report.read import RunRecord
 from mppo.report.style import DISPLAY
 from mppo.report.text import LONGEST_LABEL, visible
@@ -66,7 +66,7 @@ def as_text(value: Any) -> str:
     return visible(value if isinstance(value, str) else json.dumps(value), 200)
 
 
-def settings(run: RunRecord) -> dict[str, str]:
+def run_settings(run: RunRecord) -> dict[str, str]:
     """Everything that run.json says of how it was run, but for the seed and the versions."""
     flat = flattened(run.method)
     flat.pop("method", None)
@@ -94,7 +94,7 @@ def task_of(run: RunRecord) -> str:
 def nearest(method: dict[str, Any]) -> str:
     """The named method with the fewest settings other than these."""
     flat = flattened(method)
-    known = {name: flattened(config.to_json(value)) for name, value in METHODS.items()}
+    known = {name: flattened(settings.to_json(value)) for name, value in METHODS.items()}
     distance = lambda name: sum(
         flat.get(key) != known[name].get(key) for key in flat.keys() | known[name].keys()
     )
@@ -179,7 +179,7 @@ def _labels(runs: list[RunRecord]) -> list[str]:
         alike = [other for other, name in zip(flats, bases, strict=True) if name == base]
         names = differences(alike)
         if base in METHODS:  # what a method says of itself needs no mention
-            own = differences([flat, flattened(config.to_json(METHODS[base]))])
+            own = differences([flat, flattened(settings.to_json(METHODS[base]))])
             custom = run.word("method_name") not in METHODS
             names = own if custom else [name for name in names if name in own]
         names += [name for name, kind in flat.items() if _foreign(name, kind)]

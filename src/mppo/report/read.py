@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from mppo.errors import BadRequest
+from mppo.files.atomic import is_aside
+from mppo.files.run_directory import FORMAT, LARGEST_RUN
 from mppo.report.text import visible
-from mppo.storage import is_aside
-from mppo.store import FORMAT, LARGEST_RUN
 
 DEPTH = 3  # directories below those given in which runs are looked for
 LARGEST_FILE = 1 << 28  # bytes of one log

@@ -12,10 +12,10 @@ import shlex
 from decimal import Decimal
 from typing import Any
 
-from mppo import config
+from mppo.algorithm.methods import COMPONENTS, METHODS
 from mppo.errors import BadRequest
-from mppo.evaluation import Evaluation
-from mppo.methods import COMPONENTS, METHODS
+from mppo.files import settings
+from mppo.files.evaluation import Evaluation
 from mppo.report.compare import nearest
 from mppo.report.read import RunRecord
 from mppo.report.text import escaped, tag, visible
@@ -58,7 +58,7 @@ def command(run: RunRecord) -> str:
     words = ["mppo", "train", base, _env(described.get("env"))]
     for key in ("steps", "seed"):
         words += [f"--{key}", _whole(described.get(key), key)]
-    words += _flags(run.method, config.to_json(METHODS[base]), "")
+    words += _flags(run.method, settings.to_json(METHODS[base]), "")
     words += _env_arguments(described.get("env_kwargs", {}))
     words += _evaluation(described.get("evaluation", {}))
     words += _wrappers(described.get("wrappers", []))
@@ -197,7 +197,7 @@ def _field(item: Any, name: str, ours: bool) -> str:
 def _defaults(kind: Any) -> dict[str, Any]:
     """The fields of a kind of ours; of others' nothing is known without running their code."""
     try:
-        return config.to_json(config.component_class(str(kind))())
+        return settings.to_json(settings.component_class(str(kind))())
     except (BadRequest, TypeError):
         return {}
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from mppo.report import text
-from mppo.report.compare import Group, differences, settings
+from mppo.report.compare import Group, differences, run_settings
 from mppo.report.curve import interval
 from mppo.report.ends import (
     Ending,
@@ -217,7 +217,7 @@ def differing(groups: Sequence[Group], looks: Looks) -> str:
     found: dict[tuple, tuple[Group, dict[str, str]]] = {}
     for group in groups:
         for run in group.runs:
-            told = settings(run)
+            told = run_settings(run)
             found.setdefault((group.label, *sorted(told.items())), (group, told))
     names = differences([told for _, told in found.values()])
     if not names:
@@ -232,7 +232,7 @@ def differing(groups: Sequence[Group], looks: Looks) -> str:
 
 def common(groups: Sequence[Group]) -> str:
     """The settings that all runs share, as a list in columns."""
-    told = [settings(run) for group in groups for run in group.runs]
+    told = [run_settings(run) for group in groups for run in group.runs]
     unlike = {name for row in told for name in row if len({other.get(name) for other in told}) > 1}
     shared = {name: value for name, value in told[0].items() if name not in unlike}
     return _pairs(shared)

@@ -1,0 +1,107 @@
+"""A policy that acts: one device call per step would cost more than physics."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from mppo.acting.kernel import ACTIVATIONS, Forward, outputs, pack
+from mppo.algorithm import filters
+from mppo.algorithm.heads import Categorical, Gaussian, Head, Product
+from mppo.algorithm.networks import Mlp
+from mppo.algorithm.policies import Architecture, Policy
+from mppo.algorithm.types import Network
+from mppo.machine.lazy import jax
+
+_SILENCE = np.zeros(1, np.float32)
+
+
+@lru_cache
+def _compiled(network: Network) -> Any:
+    """`apply` of a network that is not ours, for a stack of inputs."""
+    return jax.jit(jax.vmap(network.apply, in_axes=(None, 0)))
+
+
+class Actor:
+    """A snapshot of one policy; `act` maps observations and noise to actions.
+
+    It works on one observation or on a stack. Our own network gives the same bits for each, however
+    many there are; those that XLA runs may round otherwise in another stack.
+    """
+
+    head: Head
+
+    def __init__(self, architecture: Architecture, policy: Policy):
+        host: Policy = jax.device_get(policy)
+        self.head = architecture.head
+        network = architecture.network
+        self._free = np.array(host.parameters.free, np.float32)
+        self._filtered = architecture.filtered
+        self._mean = np.array(host.filter.mean, np.float32)
+        variance = np.maximum(host.filter.deviations / host.filter.count, filters.VARIANCE_FLOOR)
+        self._inverse = (1 / np.sqrt(variance)).astype(np.float32)
+        self._apply = self._forward = None
+        if isinstance(network, Mlp):
+            self._forward = Forward(
+                self._filtered,
+                self._mean,
+                self._inverse,
+                float(filters.CLIP),
+                *pack([(np.array(w), np.array(b)) for w, b in host.parameters.network]),
+                ACTIVATIONS.index(network.activation),
+            )
+        else:
+            self._apply = _compiled(network)
+            self._parameters = jax.device_put(host.parameters.network)
+
+    @property
+    def adds_noise(self) -> Forward | None:
+        """The network, if an action is its outputs plus `noise` and compiled code can run it."""
+        return self._forward if isinstance(self.head, Gaussian) else None
+
+    def outputs(self, observation: np.ndarray) -> np.ndarray:
+        """The network's outputs."""
+        if observation.ndim > 1:
+            return self._outputs(np.ascontiguousarray(observation, np.float32))
+        return self._outputs(np.ascontiguousarray(observation[None], np.float32))[0]
+
+    def _outputs(self, x: np.ndarray) -> np.ndarray:
+        if self._forward is not None:
+            return outputs(self._forward, x)
+        if self._filtered:
+            x = (x - self._mean) * self._inverse
+            x = np.clip(x, -filters.CLIP, filters.CLIP)
+        assert self._apply is not None
+        return np.array(self._apply(self._parameters, x))  # the result itself is read-only
+
+    def noise(self, generator: np.random.Generator, steps: int) -> np.ndarray:
+        """Noise for `steps` actions, scaled so that `act` has only to add it."""
+        noise = self.head.noise(generator, (steps,))
+        if isinstance(self.head, Gaussian):
+            noise *= np.exp(self._free)
+        return noise
+
+    def act(self, observation: np.ndarray, noise: np.ndarray | None) -> np.ndarray:
+        """Sample with noise drawn by `noise`; without any, the most likely action."""
+        outputs = self.outputs(observation)
+        if isinstance(self.head, Gaussian):
+            return outputs if noise is None else outputs + noise
+        if isinstance(self.head, Categorical):
+            return self.head.act(outputs, _SILENCE if noise is None else noise)
+        return self._act_product(self.head, outputs, noise)
+
+    def _act_product(
+        self, product: Product, outputs: np.ndarray, noise: np.ndarray | None
+    ) -> np.ndarray:
+        parts, at, free = [], 0, 0
+        for head in product.heads:
+            piece = outputs[..., at : at + head.outputs]
+            drawn = _SILENCE if noise is None else noise[..., at : at + head.outputs]
+            if isinstance(head, Gaussian):
+                parts.append(piece + drawn * np.exp(self._free[free : free + head.free]))
+            else:
+                parts.append(head.act(piece, drawn))
+            at, free = at + head.outputs, free + head.free
+        return np.concatenate(parts, -1).astype(np.float32)

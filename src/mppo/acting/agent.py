@@ -1,0 +1,99 @@
+"""A trained agent: the policy that the picking rule reports, ready to act."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from gymnasium.spaces import Dict, Tuple
+
+from mppo.acting.actor import Actor
+from mppo.acting.spaces import Spaces
+from mppo.algorithm.methods import Method
+from mppo.algorithm.policies import Architecture, Policy
+from mppo.errors import BadRequest
+from mppo.machine.seeding import Role, generator
+
+
+class Agent:
+    """One policy with the spaces it was trained for; `predict` is as in Stable-Baselines3."""
+
+    architecture: Architecture
+    method: Method
+    spaces: Spaces
+    path: int
+    policy: Policy
+
+    def __init__(
+        self,
+        method: Method,
+        spaces: Spaces,
+        architecture: Architecture,
+        policy: Policy,
+        seed: int = 0,
+        clip: bool = True,
+        path: int = 0,
+    ):
+        self.method, self.spaces, self.architecture = method, spaces, architecture
+        self.policy, self.path = policy, path
+        self.evaluations: list[dict[str, Any]] = []
+        self.metrics: list[dict[str, Any]] = []
+        self.clip = clip
+        self._actor = Actor(architecture, policy)
+        self._generator = generator(seed, Role.PREDICTION)
+
+    @property
+    def observation_space(self):
+        """The observation space that `predict` takes."""
+        return self.spaces.observation
+
+    @property
+    def action_space(self):
+        """The action space that `predict` answers in."""
+        return self.spaces.action
+
+    def predict(
+        self,
+        observation: Any,
+        state: Any = None,
+        episode_start: Any = None,
+        deterministic: bool = False,
+    ) -> tuple[Any, Any]:
+        """The action for one observation, or actions for a stack of them, and `state` unchanged."""
+        single, flat = self._flat(observation)
+        noise = None if deterministic else self._actor.noise(self._generator, len(flat))
+        actions = self._actor.act(flat, noise)
+        if single:
+            return self.spaces.to_env_one(actions[0], self.clip), state
+        return self.spaces.to_env(actions, self.clip), state
+
+    def _flat(self, observation: Any) -> tuple[bool, np.ndarray]:
+        """Whether it is a single observation, and a stack of flat ones."""
+        space, leaf = _first_leaf(self.spaces.observation, observation)
+        if leaf.shape == space.shape:
+            return True, self.spaces.flatten_one(observation)[None]
+        if leaf.shape[1:] == space.shape:
+            return False, self.spaces.flatten(observation, len(leaf))
+        raise BadRequest(
+            f"the observation has shape {leaf.shape}; the policy was trained on {space.shape} "
+            "(or a stack of such)"
+        )
+
+
+def architecture_of(method: Method, spaces: Spaces) -> Architecture:
+    """The shape of the policies that a method trains for these spaces."""
+    return Architecture(
+        spaces.observation_size,
+        spaces.head,
+        method.network,
+        method.observation_filter != "none",
+        spaces.action_scale,
+    )
+
+
+def _first_leaf(space: Any, value: Any) -> tuple[Any, np.ndarray]:
+    """The first simple part of a space and of an element: its shape tells one from many."""
+    while isinstance(space, Dict | Tuple):
+        key: Any = next(iter(space.spaces)) if isinstance(space, Dict) else 0
+        space, value = space[key], value[key]
+    return space, np.asarray(value)

@@ -1,0 +1,207 @@
+"""Between Gymnasium's spaces and flat vectors: what policies see and what environments get."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+from gymnasium.spaces.utils import flatdim, flatten
+from gymnasium.vector.utils import batch_space, iterate
+
+from mppo.algorithm.heads import Categorical, Gaussian, Head, Product
+from mppo.errors import BadRequest
+
+LARGEST_GRID = 1000
+"""Numbers of an array of several axes that is taken for a grid of symbols and flattened, as those
+of MiniGrid (7 x 7 x 3) and MinAtar (10 x 10 x 10) are; a larger one is taken for an image."""
+
+
+@dataclass(frozen=True)
+class Spaces:
+    """The observation and action space of one environment, as policies need them."""
+
+    observation: spaces.Space[Any]
+    action: spaces.Space[Any]
+    name: str = "environment"
+
+    @cached_property
+    def observation_size(self) -> int:
+        """Length of a flat observation; of what is no vector of numbers, a refusal."""
+        _refuse_words(self.observation, self.name)
+        _refuse_images(self.observation, self.name)
+        return int(flatdim(self.observation))
+
+    def flatten(self, observations: Any, count: int) -> np.ndarray:
+        """A stack of `count` observations as a vector environment gives it: [count, obs]."""
+        if isinstance(self.observation, spaces.Box):
+            return np.asarray(observations, np.float32).reshape(count, -1)
+        each = iterate(batch_space(self.observation, count), observations)
+        return np.stack([self.flatten_one(one) for one in each])
+
+    def flatten_one(self, observation: Any) -> np.ndarray:
+        """One observation as a flat vector."""
+        return np.asarray(flatten(self.observation, observation), np.float32)
+
+    @cached_property
+    def head(self) -> Head:
+        """The action distribution that fits the action space."""
+        heads = _merge([_head(leaf, self.name) for leaf in _leaves(self.action)])
+        return heads[0] if len(heads) == 1 else Product(tuple(heads))
+
+    @cached_property
+    def action_scale(self) -> tuple[float, ...]:
+        """The bound of each action, 1 where there is none."""
+        scale: list[float] = []
+        for leaf in _leaves(self.action):
+            if isinstance(leaf, spaces.Box):
+                bound = np.maximum(np.abs(leaf.low), np.abs(leaf.high)).ravel()
+                finite = np.isfinite(bound) & (bound > 0) & (bound < 1e6)
+                scale += np.where(finite, bound, 1.0).tolist()
+            else:
+                scale += [1.0] * _width(leaf)
+        return tuple(scale)
+
+    def to_env(self, actions: np.ndarray, clip: bool = False) -> Any:
+        """Flat actions [count, act] in the form a vector environment's `step` takes."""
+        if isinstance(self.action, spaces.Discrete):  # by far the commonest, and in every step
+            return actions[:, 0].astype(self.action.dtype) + self.action.start
+        value, used = _decode(self.action, actions, clip)
+        assert used == actions.shape[1], (used, actions.shape)
+        return value
+
+    def to_env_one(self, action: np.ndarray, clip: bool = False) -> Any:
+        """One flat action as a single environment takes it."""
+        return _first(self.to_env(action[None], clip))
+
+
+def _parts(space: spaces.Space) -> list[tuple[Any, spaces.Space]]:
+    """What a Dict or Tuple is made of, by its keys; nothing of any other space."""
+    if isinstance(space, spaces.Dict):
+        return list(space.spaces.items())
+    return list(enumerate(space.spaces)) if isinstance(space, spaces.Tuple) else []
+
+
+def _leaves(space: spaces.Space) -> list[spaces.Space]:
+    """The simple spaces inside, in their order."""
+    if isinstance(space, spaces.Tuple | spaces.Dict):
+        return [leaf for _, part in _parts(space) for leaf in _leaves(part)]
+    return [space]
+
+
+def _is_text(space: spaces.Space) -> bool:
+    return space.dtype is not None and space.dtype.kind == "U"
+
+
+def _is_numbers(space: spaces.Space) -> bool:
+    """Whether a simple space can be flattened to numbers that mean something."""
+    try:
+        return not _is_text(space) and space.is_np_flattenable
+    except NotImplementedError:  # of somebody else, who did not say
+        return False
+
+
+def _head(space: spaces.Space, name: str) -> Gaussian | Categorical:
+    if isinstance(space, spaces.Box) and np.issubdtype(space.dtype, np.floating):
+        return Gaussian(int(np.prod(space.shape)))
+    if isinstance(space, spaces.Discrete):
+        return Categorical((int(space.n),))
+    if isinstance(space, spaces.MultiDiscrete):
+        return Categorical(tuple(int(n) for n in space.nvec.ravel()))
+    if isinstance(space, spaces.MultiBinary):
+        return Categorical((2,) * int(np.prod(space.shape)))
+    raise BadRequest(
+        f'"{name}" has the action space {space}, which no policy here can serve; supported are '
+        "Box of floats, Discrete, MultiDiscrete, MultiBinary, and Tuple or Dict of these: wrap the "
+        "environment in a gymnasium.ActionWrapper"
+    )
+
+
+def _merge(heads: list[Gaussian | Categorical]) -> list[Gaussian | Categorical]:
+    """Neighbours of one kind as one head: fewer, larger distributions."""
+    merged: list[Gaussian | Categorical] = []
+    for head in heads:
+        last = merged[-1] if merged else None
+        if isinstance(head, Gaussian) and isinstance(last, Gaussian):
+            merged[-1] = Gaussian(last.size + head.size)
+        elif isinstance(head, Categorical) and isinstance(last, Categorical):
+            merged[-1] = Categorical(last.sizes + head.sizes)
+        else:
+            merged.append(head)
+    return merged
+
+
+def _width(space: spaces.Space) -> int:
+    return 1 if isinstance(space, spaces.Discrete) else prod(space.shape or (1,))
+
+
+def _decode(space: spaces.Space, actions: np.ndarray, clip: bool) -> tuple[Any, int]:
+    """The leading columns of `actions` as elements of a space, and how many they were."""
+    if isinstance(space, spaces.Tuple | spaces.Dict):
+        values, at = {}, 0
+        for key, part in _parts(space):
+            values[key], used = _decode(part, actions[:, at:], clip)
+            at += used
+        return (values if isinstance(space, spaces.Dict) else tuple(values.values())), at
+    count, width = actions.shape[0], _width(space)
+    piece = actions[:, :width]
+    if isinstance(space, spaces.Box):
+        piece = piece.reshape(count, *(space.shape or ()))
+        if clip:
+            piece = np.clip(piece, space.low, space.high)
+        return piece.astype(space.dtype, copy=False), width
+    if isinstance(space, spaces.Discrete):
+        return piece[:, 0].astype(space.dtype) + space.start, width
+    whole = piece.reshape(count, *(space.shape or ())).astype(space.dtype)
+    return whole + space.start if isinstance(space, spaces.MultiDiscrete) else whole, width
+
+
+def _first(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _first(part) for key, part in value.items()}
+    return tuple(_first(part) for part in value) if isinstance(value, tuple) else value[0]
+
+
+def _refuse_images(space: spaces.Space, name: str) -> None:
+    for leaf in _leaves(space):
+        shape: tuple[int, ...] = leaf.shape or ()
+        grid = len(shape) >= 3 or (len(shape) == 2 and leaf.dtype == np.uint8)
+        if isinstance(leaf, spaces.Box) and grid and prod(shape) > LARGEST_GRID:
+            raise BadRequest(
+                f'"{name}" shows images ({leaf}), which policies here see as vectors only; flatten '
+                "them (--wrappers gymnasium.wrappers:FlattenObservation), or better, wrap the "
+                "environment in a gymnasium.ObservationWrapper that gives a vector of features "
+                f"(grids of at most {LARGEST_GRID:,} numbers are flattened without a wrapper)"
+            )
+
+
+def _refuse_words(space: spaces.Space, name: str) -> None:
+    """Raise for text, whose letters are no numbers, and for what has no fixed length."""
+    for key, part in _parts(space) or [(None, space)]:
+        for leaf in _leaves(part):
+            if _is_numbers(leaf):
+                continue
+            what = str(leaf) if key is None else f'"{key}": {leaf}'
+            if _is_text(leaf):
+                said = f"text ({what}), which no policy here reads"
+            else:
+                said = f"{what}, which cannot be flattened to a vector"
+            raise BadRequest(f'"{name}" observes {said}; {_way_out(space)}')
+
+
+def _way_out(space: spaces.Space) -> str:
+    """How to leave out the parts that are no numbers, where others are left."""
+    kept = [key for key, part in _parts(space) if all(map(_is_numbers, _leaves(part)))]
+    if not kept:
+        return (
+            "wrap the environment in a gymnasium.ObservationWrapper that gives a Box of one "
+            "dimension"
+        )
+    return (
+        "leave it out with a wrapper: --wrappers module:callable (MiniGrid: "
+        "minigrid.wrappers:ImgObsWrapper), or in Python wrappers=[functools.partial("
+        f"gymnasium.wrappers.FilterObservation, filter_keys={kept})]"
+    )

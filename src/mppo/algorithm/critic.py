@@ -1,0 +1,91 @@
+"""Line 7: the value network and its regression."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import inf
+from typing import NamedTuple
+
+from mppo.algorithm import filters
+from mppo.algorithm.advantages import Target
+from mppo.algorithm.filters import Filter
+from mppo.algorithm.minibatches import epochs_of_minibatches
+from mppo.algorithm.networks import Mlp
+from mppo.algorithm.types import Network, PyTree
+from mppo.errors import check_ranges
+from mppo.machine.lazy import jax, jnp, optax
+
+
+class Value(NamedTuple):
+    """One value network, the filter it looks through and its optimiser's state."""
+
+    network: PyTree
+    filter: Filter
+    optimiser: PyTree
+
+
+@dataclass(frozen=True)
+class Critic:
+    """How the value network is built and fitted."""
+
+    epochs: int = 5
+    """Passes over the batch in each iteration."""
+    minibatch: int = 64
+    """Samples of one step."""
+    learning_rate: float = 1e-3
+    """Step size of Adam."""
+    adam_epsilon: float = 1e-8
+    """Adam's epsilon."""
+    target: Target = "td-lambda"
+    """What V is fitted to: the lambda-return (base code) or one step ahead (the paper's text)."""
+    network: Network = Mlp()
+    """The value network."""
+    filtered: bool = True
+    """Whether V sees standardised observations."""
+
+    def __post_init__(self) -> None:
+        check_ranges(self, epochs=(1, inf), minibatch=(1, inf), learning_rate=(0, inf))
+
+    def _adam(self) -> optax.GradientTransformation:
+        return optax.adam(self.learning_rate, eps=self.adam_epsilon)
+
+    def init(self, key: jax.Array, observation_size: int) -> Value:
+        """A random value network."""
+        network = self.network.init(key, observation_size, 1)
+        return Value(network, filters.init(observation_size), self._adam().init(network))
+
+    def values(self, value: Value, observations: jax.Array) -> jax.Array:
+        """V of a stack of observations, of any leading shape."""
+        flat = observations.reshape(-1, observations.shape[-1])
+        one = lambda x: self.network.apply(value.network, x)[0]
+        return jax.vmap(one)(self._seen(value, flat)).reshape(observations.shape[:-1])
+
+    def _seen(self, value: Value, observations: jax.Array) -> jax.Array:
+        """What the network gets of a stack [N, obs]."""
+        if not self.filtered:
+            return observations
+        return jax.vmap(lambda x: filters.apply(value.filter, x))(observations)
+
+    def fit(
+        self, value: Value, observations: jax.Array, targets: jax.Array, key: jax.Array
+    ) -> tuple[Value, jax.Array]:
+        """Regression on the mean squared error; returns the last pass's mean loss too."""
+        adam = self._adam()
+        x = self._seen(value, observations)
+
+        def loss(network: PyTree, part) -> jax.Array:
+            inputs, wanted = part
+            values = jax.vmap(lambda one: self.network.apply(network, one)[0])(inputs)
+            return jnp.mean((values - wanted) ** 2)
+
+        def step(carry, part):
+            network, moments = carry
+            error, gradient = jax.value_and_grad(loss)(network, part)
+            updates, moments = adam.update(gradient, moments, network)
+            return (optax.apply_updates(network, updates), moments), error
+
+        (network, moments), errors = epochs_of_minibatches(
+            step, (value.network, value.optimiser), (x, targets), self.epochs, self.minibatch, key
+        )
+        last_pass = errors[-(errors.shape[0] // self.epochs) :]
+        return Value(network, value.filter, moments), jnp.mean(last_pass)

@@ -1,0 +1,1 @@
+"""What a method adds to the task's reward or objective so that it explores."""

@@ -1,0 +1,295 @@
+"""Algorithm 1, nothing else. Line numbers are the paper's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from mppo.algorithm import filters
+from mppo.algorithm.advantages import estimate_advantages, scale
+from mppo.algorithm.methods import Method
+from mppo.algorithm.performance import (
+    Outcome,
+    Unfinished,
+    all_episodes,
+    episodes,
+    remember,
+    summary,
+)
+from mppo.algorithm.policies import Architecture, Policy
+from mppo.algorithm.population import Member, fresh_record, member, put, slot_for
+from mppo.algorithm.surrogate import log_probs, mean_entropy, performance_gain, statistics
+from mppo.algorithm.types import Batch, PyTree, Trajectories
+from mppo.machine.lazy import jax, jnp
+
+Metrics = dict[str, Any]
+Collect = Callable[[Policy, int, int], Trajectories]
+
+
+class State(NamedTuple):
+    """All that an iteration reads and writes."""
+
+    population: Member  # K paths
+    values: PyTree  # 1 or K value networks
+    exploration: PyTree
+    current: jax.Array  # the slot of the policy improved last
+    iteration: jax.Array
+    key: jax.Array  # of the run; an iteration derives its own from it
+
+
+def init(method: Method, architecture: Architecture, key: jax.Array) -> State:
+    """K random policies, the value network(s), nothing known yet."""
+    policy_key, value_key, exploration_key, run_key = jax.random.split(key, 4)
+
+    def path(k: jax.Array) -> Member:
+        policy = architecture.init(jax.random.fold_in(policy_key, k))
+        entropy = mean_entropy(
+            architecture,
+            policy,
+            jnp.zeros((1, architecture.observation_size)),
+            method.entropy_index,
+        )
+        return Member(
+            policy,
+            method.optimiser.init(policy.parameters),
+            jnp.asarray(0.0),
+            entropy,
+            fresh_record(method.estimator.memory),
+        )
+
+    value = lambda k: method.critic.init(
+        jax.random.fold_in(value_key, k), architecture.observation_size
+    )
+    return State(
+        jax.vmap(path)(jnp.arange(method.paths)),
+        jax.vmap(value)(jnp.arange(method.value_networks)),
+        method.exploration.init(architecture, exploration_key),
+        jnp.asarray(0, jnp.int32),
+        jnp.asarray(0, jnp.int32),
+        run_key,
+    )
+
+
+def iterate(
+    pick: Callable[[State], tuple[jax.Array, Policy]],
+    collect: Collect,
+    learn: Callable[[State, jax.Array, Trajectories], tuple[State, Metrics]],
+    state: State,
+) -> tuple[State, Metrics]:
+    """One iteration of Algorithm 1."""
+    i, policy = pick(state)  # lines 2-4
+    trajectories = collect(policy, int(i), int(state.iteration))  # line 5
+    return learn(state, i, trajectories)  # lines 6-12
+
+
+def pick(method: Method, state: State) -> tuple[jax.Array, Policy]:
+    """Lines 2-4: the path with the highest score, and its policy."""
+    key = jax.random.fold_in(jax.random.fold_in(state.key, 0), state.iteration)
+    i = method.picking.pick(state.population, state.iteration, key)
+    return i, member(state.population.policy, i)
+
+
+def report(method: Method, state: State) -> tuple[jax.Array, Policy]:
+    """The path whose policy is evaluated and handed out."""
+    key = jax.random.fold_in(jax.random.fold_in(state.key, 0), state.iteration)
+    i = method.picking.report(state.population, state.iteration, key)
+    return i, member(state.population.policy, i)
+
+
+def learn(
+    method: Method,
+    architecture: Architecture,
+    state: State,
+    i: jax.Array,
+    seen: Trajectories,
+    unfinished: Unfinished = "drop",
+) -> tuple[State, Metrics]:
+    """Lines 6-12: all that follows the rollout, as one pure function.
+
+    An update that is not finite gives back the state as it was, and says so in `finite`.
+    """
+    key = jax.random.fold_in(jax.random.fold_in(state.key, 1), state.iteration)
+    value_key, policy_key, bonus_key = jax.random.split(key, 3)
+
+    old = state
+    state, path, outcome, counted = measure(  # line 6
+        method, architecture, state, i, seen, unfinished
+    )
+    rewards = method.exploration.reward(architecture, state.exploration, seen)
+    v, shaped = i % method.value_networks, seen._replace(rewards=rewards)
+    value, raw, log = fit_value(method, member(state.values, v), shaped, value_key)  # lines 7-8
+    batch = as_batch(method, architecture, path.policy, seen, raw)
+    policy, optimiser, step = method.optimiser.update(  # line 9
+        architecture,
+        path.optimiser,
+        path.policy,
+        batch,
+        method.exploration.bonus(architecture, state.exploration),
+        policy_key,
+    )
+    length = jnp.sum(counted.lengths) / jnp.maximum(jnp.sum(counted.ended), 1)
+    # advantages of shaped rewards are none of the task's return (decision 0006)
+    reading = method.gain if rewards is seen.rewards else "none"
+    gain = performance_gain(reading, architecture, policy, batch, length)  # line 10
+    entropy = mean_entropy(architecture, policy, batch.observations, method.entropy_index)
+    improved = Member(policy, optimiser, path.performance + gain, entropy, path.record)
+    exploration, bonus_log = method.exploration.update(
+        architecture, state.exploration, path.policy, path.record.measured, seen, bonus_key
+    )
+    sound = _finite((policy.parameters, optimiser, exploration))
+    slot = slot_for(method.replacement, state.population, i)
+    new = State(
+        _stored(method, old.population, state.population, i, slot, improved, sound),  # lines 11-12
+        put(old.values, v, _kept(sound, value, member(old.values, v))),
+        _kept(sound, exploration, old.exploration),
+        jnp.where(sound, slot, old.current),
+        old.iteration + sound,
+        old.key,
+    )
+    log |= {"gain": gain, "slot": slot, "advantage_mean": jnp.mean(batch.raw_advantages)}
+    log |= {"advantage_std": jnp.std(batch.raw_advantages), **step, **bonus_log, "finite": sound}
+    return new, _metrics(new, i, outcome, log)
+
+
+def measure_only(
+    method: Method,
+    architecture: Architecture,
+    state: State,
+    i: jax.Array,
+    seen: Trajectories,
+    unfinished: Unfinished = "drop",
+) -> tuple[State, Metrics]:
+    """Line 6 alone, for paths that are to be measured before anything is learnt."""
+    state, _, outcome, _ = measure(method, architecture, state, i, seen, unfinished)
+    state = state._replace(iteration=state.iteration + 1)
+    zero = jnp.asarray(0.0)
+    log = {"gain": zero, "kl": zero, "slot": i, "value_loss": zero, "finite": True}
+    return state, _metrics(state, i, outcome, log)
+
+
+def measure(
+    method: Method,
+    architecture: Architecture,
+    state: State,
+    i: jax.Array,
+    seen: Trajectories,
+    unfinished: Unfinished,
+) -> tuple[State, Member, Outcome, Outcome]:
+    """Line 6: J_i from the episodes just seen, and path i with its filter brought up to date.
+
+    Beside them, the episodes that ended, and those that J counts.
+    """
+    path = member(state.population, i)
+    outcome = counted = episodes(seen, method.gamma)
+    if unfinished != "drop":
+        value = member(state.values, i % method.value_networks)
+        beyond = method.critic.values(value, seen.next_observations)
+        counted = all_episodes(seen, beyond, method.gamma, method.time_limit, unfinished)
+    elif method.estimator.unit == "discounted":
+        counted = episodes(seen, method.gamma, "discounted")
+    record = remember(path.record, counted, state.iteration)
+    population = state.population
+    population = population._replace(record=put(population.record, i, record))
+    performance = method.estimator.estimate(population, i)
+    population = population._replace(performance=population.performance.at[i].set(performance))
+    state = state._replace(population=population)
+    path = path._replace(record=record, performance=performance)
+    # the filter moves with the improved policy: what stays in the buffer stays what it was
+    observations = seen.observations.reshape(-1, architecture.observation_size)
+    policy = path.policy._replace(filter=filters.update(path.policy.filter, observations))
+    return state, path._replace(policy=policy), outcome, counted
+
+
+def fit_value(method: Method, value, seen: Trajectories, key: jax.Array):
+    """Lines 7 and 8: the fitted value network, raw advantages [E, T] and numbers for the log."""
+    critic = method.critic
+    targets_of = lambda v: estimate_advantages(
+        seen,
+        critic.values(v, seen.observations),
+        critic.values(v, seen.next_observations),
+        method.gamma,
+        method.gae_lambda,
+        method.time_limit,
+        critic.target,
+    )
+    old = targets_of(value)
+    observations = seen.observations.reshape(-1, seen.observations.shape[-1])
+    looking = value._replace(filter=filters.update(value.filter, observations))
+    fitted, loss = critic.fit(looking, observations, old.targets.ravel(), key)
+    sound = _finite(fitted)
+    fitted = jax.tree.map(lambda new, before: jnp.where(sound, new, before), fitted, value)
+    advantages = old if method.advantages_from == "old-value" else targets_of(fitted)
+    unexplained = jnp.var(old.targets - critic.values(value, seen.observations))
+    total = jnp.var(old.targets)
+    explained = jnp.where(total > 1e-12, 1 - unexplained / jnp.maximum(total, 1e-12), 0.0)
+    log = {"value_loss": loss, "explained_variance": explained, "value_refused": ~sound}
+    return fitted, advantages.advantages, log
+
+
+def as_batch(
+    method: Method, architecture: Architecture, policy: Policy, seen: Trajectories, raw: jax.Array
+) -> Batch:
+    """One flat stack of samples, with the distributions of the policy before its step."""
+    observations = seen.observations.reshape(-1, seen.observations.shape[-1])
+    actions = seen.actions.reshape(-1, seen.actions.shape[-1])
+    stats = statistics(architecture, policy, observations)
+    return Batch(
+        observations,
+        actions,
+        stats,
+        log_probs(architecture, stats, actions),
+        scale(raw.ravel(), method.advantage_scaling),
+        raw.ravel(),
+    )
+
+
+def _finite(tree: PyTree) -> jax.Array:
+    """Whether all numbers of a tree are."""
+    return jnp.all(jnp.stack([jnp.all(jnp.isfinite(leaf)) for leaf in jax.tree.leaves(tree)]))
+
+
+def _kept(sound: jax.Array, new: PyTree, old: PyTree) -> PyTree:
+    """The new numbers if they are sound, else the old ones."""
+    return jax.tree.map(lambda one, other: jnp.where(sound, one, other), new, old)
+
+
+def _stored(
+    method: Method,
+    before: Member,
+    measured: Member,
+    i: jax.Array,
+    slot: jax.Array,
+    improved: Member,
+    sound: jax.Array,
+) -> Member:
+    """Lines 11 and 12: the buffer with the improved path, or all as before if that is not sound."""
+    # in its own place it overwrites all that line 6 wrote: XLA need not write that first
+    population = before
+    if method.replacement == "worst":
+        population = put(before, i, _kept(sound, member(measured, i), member(before, i)))
+    population = put(population, slot, _kept(sound, improved, member(before, slot)))
+    return _share_filter(population, slot) if method.observation_filter == "shared" else population
+
+
+def _share_filter(population: Member, i: jax.Array) -> Member:
+    """All policies look through the filter of path i."""
+    shared = jax.tree.map(
+        lambda leaf: jnp.broadcast_to(leaf[i], leaf.shape), population.policy.filter
+    )
+    return population._replace(policy=population.policy._replace(filter=shared))
+
+
+def _metrics(state: State, i: jax.Array, outcome: Outcome, log: Metrics) -> Metrics:
+    n, mean, error = summary(outcome)
+    population = state.population
+    return {
+        "picked": i,
+        "episodes": n,
+        "return_mean": jnp.where(n > 0, mean, jnp.nan),
+        "return_error": jnp.where(n > 1, error, jnp.nan),
+        "length_mean": jnp.where(n > 0, jnp.sum(outcome.lengths) / jnp.maximum(n, 1), jnp.nan),
+        "performance": population.performance,
+        "entropy": population.entropy,
+        "picks": population.record.picks,
+        **log,
+    }

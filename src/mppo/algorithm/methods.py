@@ -1,0 +1,136 @@
+"""The design space of the paper and its named points: methods are values of one type."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from mppo.algorithm.advantages import Scaling, TimeLimit
+from mppo.algorithm.critic import Critic
+from mppo.algorithm.exploration.curiosity import Curiosity
+from mppo.algorithm.exploration.diversity import Diversity
+from mppo.algorithm.exploration.none import NoBonus
+from mppo.algorithm.networks import Mlp
+from mppo.algorithm.optimisers.ppo import Ppo
+from mppo.algorithm.optimisers.trpo import Trpo
+from mppo.algorithm.performance import BatchMean, Shrunk, Window
+from mppo.algorithm.picking import Best, MaxEntropy, RoundRobin, Uniform, Weighted
+from mppo.algorithm.population import Replacement
+from mppo.algorithm.surrogate import Gain
+from mppo.algorithm.types import Estimator, Exploration, Network, Optimiser, Picking
+
+
+@dataclass(frozen=True)
+class Method:
+    """One algorithm: everything that decides what is learnt from the samples.
+
+    >>> METHODS["trpo"] == replace(METHODS["mp-trpo"], paths=1)
+    True
+    """
+
+    optimiser: Optimiser = Trpo()
+    """Base policy optimiser (line 9)."""
+    paths: int = 1
+    """Policies in the buffer (K)."""
+    picking: Picking = Weighted()
+    """Which path is rolled out next (lines 2-4)."""
+    estimator: Estimator = BatchMean()
+    """How J follows from the episodes (line 6)."""
+    value: Literal["shared", "independent"] = "shared"
+    """One value network for all paths, or one for each."""
+    replacement: Replacement = "self"
+    """Where the improved policy goes: back to its own place, or over the worst path."""
+    exploration: Exploration = NoBonus()
+    """Bonus to reward or objective."""
+    critic: Critic = Critic()
+    """The value regression (line 7)."""
+    network: Network = Mlp()
+    """The policy network."""
+    batch_size: int = 5000
+    """Environment steps of one iteration."""
+    gamma: float = 0.995
+    """Discount factor."""
+    gae_lambda: float = 0.97
+    """Lambda of the generalised advantage estimation."""
+    gain: Gain = "centred"
+    """What line 10 adds to J: Eq. (1) on centred raw advantages, or another reading of it."""
+    entropy: Literal["shannon", "tsallis"] = "shannon"
+    """The entropy of the picking rule."""
+    tsallis_index: float = 2.0
+    """Index q of the Tsallis entropy."""
+    advantages_from: Literal["old-value", "new-value"] = "old-value"
+    """Advantages from V before its fit (base code) or after it (the order of Algorithm 1)."""
+    advantage_scaling: Scaling = "standardised"
+    """How advantages are scaled for the policy step."""
+    time_limit: TimeLimit = "bootstrap"
+    """Whether a time limit ends the value of a state, or V of the last state goes on."""
+    episodes: Literal["fresh", "continue"] = "fresh"
+    """Whether every iteration starts new episodes, or goes on while the path stays the same."""
+    observation_filter: Literal["per-path", "shared", "none"] = "per-path"
+    """Running standardisation of what policies see."""
+    actions: Literal["auto", "raw", "clipped"] = "auto"
+    """Pass samples to the environment raw or clipped to bounds; auto: raw on the paper's tasks."""
+    envs: int = 0
+    """Environments side by side; 0: as many whole episodes as fit into a batch."""
+
+    def __post_init__(self) -> None:
+        for name, low in (("paths", 1), ("batch_size", 2), ("envs", 0)):
+            if getattr(self, name) < low:
+                raise ValueError(f"{name} is {getattr(self, name)}; it must be at least {low}")
+        for name in ("gamma", "gae_lambda"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise ValueError(f"{name} is {getattr(self, name)}; it must lie in 0 ... 1")
+        for name, network in (("network", self.network), ("critic.network", self.critic.network)):
+            if not (callable(getattr(network, "init", None)) and hasattr(network, "apply")):
+                raise ValueError(
+                    f"{name} is {network!r}; it must be Mlp(...) or a frozen dataclass with "
+                    "init(key, inputs, outputs, output_scale) and apply(parameters, x)"
+                )
+        if self.tsallis_index <= 0:
+            raise ValueError(f"tsallis_index is {self.tsallis_index}; it must be positive")
+
+    @property
+    def value_networks(self) -> int:
+        """How many value networks there are; path i uses number i modulo this."""
+        return self.paths if self.value == "independent" else 1
+
+    @property
+    def entropy_index(self) -> float:
+        """Index of the entropy; 1 is Shannon's."""
+        return 1.0 if self.entropy == "shannon" else self.tsallis_index
+
+
+COMPONENTS: dict[str, dict[str, type]] = {
+    "optimiser": {"trpo": Trpo, "ppo": Ppo},
+    "picking": {
+        "weighted": Weighted,
+        "best": Best,
+        "max-entropy": MaxEntropy,
+        "round-robin": RoundRobin,
+        "uniform": Uniform,
+    },
+    "estimator": {"batch-mean": BatchMean, "window": Window, "shrunk": Shrunk},
+    "exploration": {"none": NoBonus, "curiosity": Curiosity, "diversity": Diversity},
+    "network": {"mlp": Mlp},
+}
+"""The alternatives of every axis of the design space, by the name used everywhere."""
+
+
+def family(name: str, base: Method, paths: int) -> dict[str, Method]:
+    """The paper's seven methods over one base optimiser."""
+    multi = replace(base, paths=paths, picking=RoundRobin())
+    multi_path = replace(base, paths=paths, picking=Weighted(alpha=0.1))
+    return {
+        name: base,
+        f"multi-{name}": multi,
+        f"multi-{name}-independent": replace(multi, value="independent"),
+        f"mp-{name}": multi_path,
+        f"mp-{name}-replace-worst": replace(multi_path, replacement="worst"),
+        f"curiosity-{name}": replace(base, exploration=Curiosity()),
+        f"div-{name}": replace(base, exploration=Diversity()),
+    }
+
+
+PPO_CRITIC = Critic(epochs=10, learning_rate=3e-4, adam_epsilon=1e-5)
+METHODS: dict[str, Method] = family("trpo", Method(Trpo()), paths=8)
+METHODS |= family("ppo", Method(Ppo(), critic=PPO_CRITIC, batch_size=2048), paths=2)

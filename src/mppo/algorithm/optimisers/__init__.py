@@ -1,0 +1,1 @@
+"""The base optimisers of line 9: TRPO and PPO."""

@@ -1,0 +1,92 @@
+"""Proximal policy optimisation: the clipped objective, epochs of minibatches (Eq. 3)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import inf
+
+from mppo.algorithm.minibatches import epochs_of_minibatches
+from mppo.algorithm.policies import Architecture, Policy
+from mppo.algorithm.surrogate import log_probs, mean_kl, ratios, statistics
+from mppo.algorithm.types import Batch, Bonus, PyTree
+from mppo.errors import check_ranges
+from mppo.machine.lazy import jax, jnp, optax
+
+
+@dataclass(frozen=True)
+class Ppo:
+    """Proximal policy optimisation with the settings of the paper's appendix."""
+
+    clip: float = 0.2
+    """Probability ratios are clipped to 1 - clip ... 1 + clip (epsilon)."""
+    epochs: int = 10
+    """Passes over the batch."""
+    learning_rate: float = 3e-4
+    """Step size of Adam."""
+    minibatch: int = 64
+    """Samples of one step."""
+    adam_epsilon: float = 1e-5
+    """Adam's epsilon, as in the base code."""
+    max_gradient_norm: float = 0.0
+    """Clip the gradient to this length; 0 is off, as in the base code."""
+    entropy_coefficient: float = 0.0
+    """Weight of the entropy in the objective."""
+
+    def __post_init__(self) -> None:
+        check_ranges(
+            self, clip=(1e-12, inf), epochs=(1, inf), learning_rate=(0, inf), minibatch=(1, inf)
+        )
+
+    def _adam(self) -> optax.GradientTransformation:
+        adam = optax.adam(self.learning_rate, eps=self.adam_epsilon)
+        if not self.max_gradient_norm:
+            return adam
+        return optax.chain(optax.clip_by_global_norm(self.max_gradient_norm), adam)
+
+    def init(self, parameters: PyTree) -> PyTree:
+        """Adam's moments: each path keeps its own (decision 0012)."""
+        return self._adam().init(parameters)
+
+    def update(
+        self,
+        architecture: Architecture,
+        state: PyTree,
+        policy: Policy,
+        batch: Batch,
+        bonus: Bonus,
+        key: jax.Array,
+    ) -> tuple[Policy, PyTree, dict[str, jax.Array]]:
+        """Adam on the clipped surrogate."""
+        adam = self._adam()
+
+        def loss(parameters: PyTree, part: Batch) -> jax.Array:
+            new = Policy(parameters, policy.filter)
+            stats = statistics(architecture, new, part.observations)
+            ratio = jnp.exp(log_probs(architecture, stats, part.actions) - part.log_probs)
+            clipped = jnp.clip(ratio, 1 - self.clip, 1 + self.clip)
+            gain = jnp.mean(jnp.minimum(ratio * part.advantages, clipped * part.advantages))
+            if self.entropy_coefficient:
+                entropy = jnp.mean(jax.vmap(architecture.head.entropy)(stats))
+                gain = gain + self.entropy_coefficient * entropy
+            return -gain - bonus(new, part.observations)
+
+        def step(carry, part: Batch):
+            parameters, moments = carry
+            gradient = jax.grad(loss)(parameters, part)
+            updates, moments = adam.update(gradient, moments, parameters)
+            return (optax.apply_updates(parameters, updates), moments), None
+
+        (parameters, state), _ = epochs_of_minibatches(
+            step, (policy.parameters, state), batch, self.epochs, self.minibatch, key
+        )
+        improved = Policy(parameters, policy.filter)
+        ratio = ratios(architecture, improved, batch)
+        return (
+            improved,
+            state,
+            {
+                "kl": mean_kl(architecture, improved, batch),
+                "surrogate_gain": jnp.mean((ratio - 1) * batch.advantages),
+                "clip_fraction": jnp.mean(jnp.abs(ratio - 1) > self.clip),
+            },
+        )

@@ -1,0 +1,1 @@
+"""Tasks that step many environments at once in NumPy and Numba."""

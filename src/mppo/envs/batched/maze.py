@@ -1,0 +1,233 @@
+"""Maze: find the way around the walls to G; reward 1 there, none before (paper, Figure 2a)."""
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import gymnasium
+import numpy as np
+from gymnasium.spaces import Box, Discrete
+from gymnasium.vector import AutoresetMode
+
+from mppo.envs.batched import drawing
+from mppo.envs.batched.batch import RENDER_MODES, BatchEnv, BatchVectorEnv, checked_box_actions
+from mppo.envs.batched.maze_layouts import Layout, layout_of
+from mppo.envs.contract import State, check_num_envs
+
+HORIZON = 1000
+RENDER_FPS = 30
+MOVES = ((0, 1), (0, -1), (-1, 0), (1, 0))  # up, down, left, right as (column, row)
+
+
+def cells(
+    observations: np.ndarray, shape: tuple[int, int] = (21, 21), continuous: bool = False
+) -> np.ndarray:
+    """The (column, row) of each observation as integers; shape is (columns, rows).
+
+    >>> cells(np.array([[-1.0, -1.0], [1.0, 0.0]])).tolist()
+    [[0, 0], [20, 10]]
+    """
+    unit = (np.asarray(observations, dtype=np.float64) + 1.0) / 2.0
+    size = np.array(shape, dtype=np.float64)
+    raw = np.floor(unit * size) if continuous else np.rint(unit * (size - 1.0))
+    return np.clip(raw, 0, size - 1.0).astype(np.int64)
+
+
+def picture(layout: Layout, position: tuple[float, float], cell: int = 20) -> np.ndarray:
+    """The maze as an RGB image; position is the agent's, in cells from the lower left corner."""
+    rows, columns = layout.walls.shape
+    inner = drawing.canvas(columns * cell, rows * cell)
+    inner[:, ::cell] = inner[::cell, :] = drawing.PALE
+    for (column, row), colour in ((layout.start, drawing.SAND), (layout.goal, drawing.GREEN)):
+        top = (rows - 1 - row) * cell
+        inner[top : top + cell, column * cell : (column + 1) * cell] = colour
+    blocks = np.ones((cell, cell), dtype=np.bool_)
+    inner[np.kron(layout.walls[::-1], blocks)] = drawing.INK
+    x, y = position[0] * cell, (rows - position[1]) * cell
+    drawing.disc(inner, (x, y), 0.36 * cell, drawing.RED)
+    frame = np.empty((rows * cell + 8, columns * cell + 8, 3), dtype=np.uint8)
+    frame[:] = drawing.INK
+    frame[4:-4, 4:-4] = inner
+    return frame
+
+
+class _Discrete:
+    """Four moves from cell to cell; a move into a wall or out of the maze stays in place.
+
+    Cells are numbered; two tables hold what a step needs: the next cell of each cell and move,
+    and the observation of each cell.
+    """
+
+    def __init__(self, num_envs: int, layout: Layout) -> None:
+        rows, columns = layout.walls.shape
+        self.action_space: gymnasium.Space = Discrete(len(MOVES))
+        self._shape, self._columns = (num_envs,), columns
+        row, column = np.divmod(np.arange(rows * columns), columns)
+        self._next = np.empty((rows * columns, len(MOVES)), dtype=np.int64)
+        for move, (right, up) in enumerate(MOVES):
+            x, y = column + right, row + up
+            inside = (x >= 0) & (x < columns) & (y >= 0) & (y < rows)
+            free = inside & ~layout.walls[np.where(inside, y, 0), np.where(inside, x, 0)]
+            self._next[:, move] = np.where(free, y * columns + x, row * columns + column)
+        scale = np.array([max(columns - 1, 1), max(rows - 1, 1)]) / 2.0
+        self._seen = (np.stack([column, row], axis=1) / scale - 1.0).astype(np.float32)
+        self._start = layout.start[1] * columns + layout.start[0]
+        self._goal = layout.goal[1] * columns + layout.goal[0]
+        self._flat = self._next.reshape(-1)
+        self.place = np.full(num_envs, self._start, dtype=np.int64)
+        self._index = np.empty(num_envs, dtype=np.int64)
+
+    def start(self, i: int) -> None:
+        self.place[i] = self._start
+
+    def move(self, actions: np.ndarray) -> np.ndarray:
+        actions = np.asarray(actions)
+        if actions.shape != self._shape or actions.dtype.kind not in "iu":
+            raise ValueError(
+                f"actions are {actions.dtype} of shape {actions.shape}; "
+                f"allowed: integers of shape {self._shape}"
+            )
+        # All bits of all actions at once: only 0 to 3 leave no bit above the second.
+        if int(np.bitwise_or.reduce(actions)) >> 2:
+            raise ValueError(f"actions are {actions.tolist()}; allowed: 0 to {len(MOVES) - 1}")
+        np.multiply(self.place, len(MOVES), out=self._index)
+        self._index += actions
+        # "clip" spares take() a copy; the check above keeps every index inside.
+        self._flat.take(self._index, out=self.place, mode="clip")
+        return self.place == self._goal
+
+    def observe(self) -> np.ndarray:
+        return self._seen.take(self.place, axis=0, mode="clip")
+
+    def position(self, i: int) -> tuple[float, float]:
+        row, column = divmod(int(self.place[i]), self._columns)
+        return column + 0.5, row + 0.5
+
+
+class _Continuous:
+    """Moves of at most one cell along each axis; x and y are tried one after the other."""
+
+    def __init__(self, num_envs: int, layout: Layout) -> None:
+        rows, columns = layout.walls.shape
+        self.action_space: gymnasium.Space = Box(-1.0, 1.0, (2,), np.float32)
+        self._shape, self._size = (num_envs, 2), np.array([columns, rows], dtype=np.float64)
+        # A border of wall makes leaving the maze the same case as running into a wall.
+        self._walls = np.pad(layout.walls, 1, constant_values=True)
+        self._start = np.array(layout.start) + 0.5
+        self._goal = np.array(layout.goal)
+        self.place = np.tile(self._start, (num_envs, 1))
+
+    def start(self, i: int) -> None:
+        self.place[i] = self._start
+
+    def move(self, actions: np.ndarray) -> np.ndarray:
+        steps = checked_box_actions(actions, self._shape)
+        for axis in (0, 1):
+            tried = self.place.copy()
+            tried[:, axis] += steps[:, axis]
+            column, row = (np.floor(tried).astype(np.int64) + 1).T
+            np.copyto(self.place, tried, where=~self._walls[row, column][:, None])
+        return (np.floor(self.place) == self._goal).all(axis=1)
+
+    def observe(self) -> np.ndarray:
+        return (2.0 * self.place / self._size - 1.0).astype(np.float32)
+
+    def position(self, i: int) -> tuple[float, float]:
+        x, y = self.place[i].tolist()
+        return x, y
+
+
+class MazeDynamics:
+    """The maze for a batch; see `Maze` for the arguments."""
+
+    num_envs: int
+    continuous: bool
+    layout: Layout
+    action_space: Any
+    observe: Callable[..., np.ndarray]
+
+    horizon = HORIZON
+    render_fps = RENDER_FPS
+
+    def __init__(
+        self,
+        num_envs: int,
+        layout: str = "two-walls",
+        gap: int = 2,
+        continuous: bool = False,
+    ) -> None:
+        self.num_envs = check_num_envs(num_envs)
+        self.layout, self.continuous = layout_of(layout, gap), bool(continuous)
+        self._mover = (_Continuous if continuous else _Discrete)(num_envs, self.layout)
+        self.action_space = self._mover.action_space
+        self.observation_space: gymnasium.Space = Box(-1.0, 1.0, (2,), np.float32)
+        self.observe = self._mover.observe
+
+    def start(self, i: int, generator: np.random.Generator) -> None:
+        """Back to S; nothing is drawn."""
+        self._mover.start(i)
+
+    def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Move all agents."""
+        terminated = self._mover.move(actions)
+        return terminated.astype(np.float64), terminated
+
+    def arrays(self) -> State:
+        """Where the agents are."""
+        return {"place": self._mover.place}
+
+    def picture(self, i: int) -> np.ndarray:
+        """The maze with agent i."""
+        return picture(self.layout, self._mover.position(i))
+
+    def cells(self, observations: np.ndarray) -> np.ndarray:
+        """The (column, row) of each observation as integers."""
+        rows, columns = self.layout.walls.shape
+        return cells(observations, (columns, rows), self.continuous)
+
+
+class Maze(BatchEnv):
+    """A maze of 21 x 21 cells, or your own.
+
+    `layout` is "two-walls", "one-wall" (with a `gap` of that many cells above the wall) or a
+    drawing. Observed: (column, row) scaled to [-1, 1]. Actions: up, down, left, right; with
+    `continuous=True` a step of at most one cell along x and y. The figure's needs: `layout` has
+    `walls`, `start` and `goal`; `cells` turns observations back into cells.
+    """
+
+    cells: Callable[..., np.ndarray]
+    layout: Layout
+
+    metadata: ClassVar[dict[str, Any]] = {"render_modes": RENDER_MODES, "render_fps": RENDER_FPS}
+
+    def __init__(
+        self,
+        layout: str = "two-walls",
+        gap: int = 2,
+        continuous: bool = False,
+        horizon: int | None = None,
+        render_mode: str | None = None,
+    ) -> None:
+        dynamics = MazeDynamics(1, layout, gap, continuous)
+        super().__init__(dynamics, horizon, render_mode)
+        self.layout, self.cells = dynamics.layout, dynamics.cells
+
+
+class MazeVector(BatchVectorEnv):
+    """Several mazes; the arguments are those of `Maze`."""
+
+    cells: Callable[..., np.ndarray]
+    layout: Layout
+
+    def __init__(
+        self,
+        num_envs: int = 1,
+        *,
+        horizon: int | None = None,
+        max_episode_steps: int | None = None,
+        autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
+        render_mode: str | None = None,
+        **task: Any,
+    ) -> None:
+        dynamics = MazeDynamics(num_envs, **task)
+        super().__init__(dynamics, horizon, max_episode_steps, autoreset_mode, render_mode)
+        self.layout, self.cells = dynamics.layout, dynamics.cells

@@ -1,0 +1,1 @@
+"""MuJoCo robots, stepped natively."""

@@ -1,0 +1,301 @@
+"""What a user may name as environment, and the vector environments made from it."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+import gymnasium
+import numpy as np
+from gymnasium.vector import SyncVectorEnv, VectorEnv
+
+from mppo import envs
+from mppo.acting.spaces import Spaces
+from mppo.envs.checked import CheckedVectorEnv
+from mppo.envs.wrapping import Borrowed, Wrap, imported_wrapper, name_of_wrapper, wrapped
+from mppo.errors import BadRequest, did_you_mean, in_words
+
+MOST_ENVS = 64
+MakeEnv = Callable[[], gymnasium.Env | VectorEnv]
+AnyEnv = str | MakeEnv | gymnasium.Env | VectorEnv
+
+
+_IMPORTERS = ("GymV21Environment", "GymV26Environment")
+"""Environments of Gymnasium that import whatever their arguments name."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """An environment to train on: how to make it, and what it is like."""
+
+    name: str
+    make: Callable[[int], VectorEnv]  # that many environments, which reset only when told
+    spaces: Spaces
+    horizon: int | None
+    kwargs: dict[str, Any]  # of the constructor
+    native: bool  # stepped by this package's own vector environment
+    of_the_paper: bool
+    count: int = 0  # of environments, where that is not ours to choose
+    shared: bool = False  # training and evaluation step the same instance
+    applied: tuple[Wrap, ...] = ()  # wrappers, innermost first
+    from_python: bool = False  # a callable, an object, arguments beyond JSON: no name makes it
+
+    @property
+    def wrappers(self) -> tuple[str, ...]:
+        """The names of the wrappers, innermost first."""
+        return tuple(map(name_of_wrapper, self.applied))
+
+    def envs_for(self, batch_size: int, wanted: int = 0) -> int:
+        """How many environments share a batch: as many whole episodes as fit, each alike.
+
+        >>> Task("", None, None, 1000, {}, False, False).envs_for(5000)
+        5
+        >>> Task("", None, None, 1000, {}, False, False).envs_for(2048)
+        2
+        """
+        wanted = self.count or wanted
+        if wanted:
+            if batch_size % wanted:
+                raise BadRequest(
+                    f"a batch of {batch_size} steps cannot be shared by {wanted} environments; "
+                    f"choose envs so that it divides batch_size"
+                )
+            return wanted
+        most = max(1, min(batch_size // self.horizon, MOST_ENVS)) if self.horizon else 1
+        return max(n for n in range(1, most + 1) if batch_size % n == 0)
+
+
+def task(env: AnyEnv, /, *, wrappers: Sequence[Wrap] = (), **kwargs: Any) -> Task:
+    """The task behind a Gymnasium id, a callable that makes an environment, or an environment.
+
+    `wrappers` are callables from environment to environment, applied in order to every single
+    one; `kwargs` are arguments of the constructor of a registered one.
+    """
+    if isinstance(env, str):
+        return _registered(env, kwargs, tuple(wrappers))
+    if isinstance(env, VectorEnv):
+        return replace(_borrowed_vector(env, tuple(wrappers)), from_python=True)
+    if isinstance(env, gymnasium.Env):
+        return replace(_borrowed(env, tuple(wrappers)), from_python=True)
+    if callable(env):
+        return replace(_made_by(env, tuple(wrappers)), from_python=True)
+    raise BadRequest(
+        f"env is {env!r}; give a Gymnasium id, a callable that makes an environment, or an "
+        "environment"
+    )
+
+
+def recorded_task(
+    described: dict[str, Any],
+    env: AnyEnv | None = None,
+    wrappers: Sequence[Wrap] | None = None,
+    allow_imports: bool = False,
+) -> Task:
+    """The task that `run.json` describes, or the environment given in its place.
+
+    An id with a module and the names of wrappers mean code to be imported: that is done only
+    where the caller allows it. What was given from Python must be given again, though an id may be
+    registered that is called like it.
+    """
+    names = described.get("wrappers", [])
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise BadRequest(f"run.json has the wrappers {names!r}; they must be names")
+    chosen = tuple(wrappers) if wrappers is not None else ()
+    if env is not None:
+        return task(env, wrappers=chosen)
+    if described.get("env_from_python"):
+        raise BadRequest(
+            f'the environment was given from Python; "{described["env"]}" is only its name, which '
+            "may mean another: give it again, as env=... in Python"
+        )
+    code = [described["env"]] * imports_code(described["env"]) + names * (wrappers is None)
+    if code and not allow_imports:
+        raise BadRequest(
+            f'"{code[0]}" is code of another package, which is not imported just because a file '
+            "names it; pass --allow-imports (allow_imports=True) if you trust it"
+        )
+    if wrappers is None:
+        chosen = tuple(imported_wrapper(name) for name in names)
+    return task(described["env"], wrappers=chosen, **described["env_kwargs"])
+
+
+def imports_code(env: str) -> bool:
+    """Whether making this environment would import what the name or its arguments say.
+
+    >>> imports_code("CartPole-v1"), imports_code("mine:Pole-v0")
+    (False, True)
+    """
+    return ":" in env or env.startswith(_IMPORTERS)
+
+
+def _registered(env_id: str, kwargs: dict, wrappers: tuple[Wrap, ...] = ()) -> Task:
+    module, _, registered = env_id.rpartition(":")
+    if module:
+        _import(module, env_id)
+    name = registered if _known(registered) else _with_namespace(registered)
+    spec = gymnasium.spec(name)
+    plain = lambda: gymnasium.make(name, disable_env_checker=True, **kwargs)  # we check ourselves
+    one = (lambda: wrapped(plain(), wrappers)) if wrappers else plain
+    with _refusing(name, kwargs):
+        # ours step a whole batch at once: there is no single environment to put a wrapper around
+        native = None if wrappers else envs.native_vector(name, 1, **kwargs)
+        probe = native if native is not None else CheckedVectorEnv([one], name)
+    found = Spaces(probe.single_observation_space, probe.single_action_space, name)
+    horizon = kwargs.get("horizon") or kwargs.get("max_episode_steps") or spec.max_episode_steps
+    if wrappers:
+        limit = _time_limit(cast(CheckedVectorEnv, probe).envs[0])
+        horizon = min((n for n in (horizon, limit) if n), default=None)
+    probe.close()
+    _ = found.observation_size, found.head  # refuse what cannot be handled before anything is made
+
+    def make(count: int) -> VectorEnv:
+        vector = None if wrappers else envs.native_vector(name, count, **kwargs)
+        return vector or CheckedVectorEnv([one] * count, name)
+
+    paper = {entry.id for entry in envs.TASKS}
+    full = f"{module}:{name}" if module else name  # so that it is found again
+    of_the_paper = name in paper
+    return Task(
+        full,
+        make,
+        found,
+        horizon,
+        kwargs,
+        native is not None,
+        of_the_paper,
+        applied=wrappers,
+        from_python=not _recordable(kwargs),
+    )
+
+
+def _recordable(value: Any) -> bool:
+    """Whether run.json can hold the arguments: JSON has no number that is not finite."""
+    if isinstance(value, dict):
+        return all(map(_recordable, value.values()))
+    if isinstance(value, np.ndarray):
+        return _recordable(value.tolist())
+    if isinstance(value, list | tuple):
+        return all(map(_recordable, value))
+    return not isinstance(value, float | np.floating) or math.isfinite(value)
+
+
+@contextlib.contextmanager
+def _refusing(name: str, kwargs: dict) -> Iterator[None]:
+    """An environment that cannot be made is a request that cannot be met, whatever its error."""
+    try:
+        yield
+    except BadRequest:
+        raise
+    except Exception as error:
+        given = f" with {kwargs}" if kwargs else ""
+        raise BadRequest(
+            f'cannot make the environment "{name}"{given}: {in_words(error)}'
+        ) from error
+
+
+def _import(module: str, env_id: str) -> None:
+    try:
+        importlib.import_module(module)
+    except Exception as error:  # importing runs code of the user's
+        raise BadRequest(f'cannot import "{module}" of "{env_id}": {in_words(error)}') from error
+
+
+def _known(env_id: str) -> bool:
+    try:
+        gymnasium.spec(env_id)
+    except (gymnasium.error.Error, ModuleNotFoundError):
+        return False
+    return True
+
+
+def _with_namespace(env_id: str) -> str:
+    """Our own tasks without their prefix, or a refusal with a suggestion."""
+    if _known(f"mppo/{env_id}"):
+        return f"mppo/{env_id}"
+    bare = {name.removeprefix("mppo/"): name for name in gymnasium.registry}
+    hint = did_you_mean(env_id, [*gymnasium.registry, *bare])
+    way_out = hint or "; mppo envs lists the tasks of the paper, and any registered id will do"
+    raise BadRequest(
+        f'unknown environment "{env_id}"{way_out} (module:id imports its module first)'
+    )
+
+
+def _made_by(function: MakeEnv, wrappers: tuple[Wrap, ...] = ()) -> Task:
+    with _refusing(getattr(function, "__name__", repr(function)), {}):
+        env = function()
+    if isinstance(env, VectorEnv):
+        _refuse_wrappers(wrappers)
+        found = _vector(env, lambda n: cast(VectorEnv, function()))
+        env.close()
+        return found
+    if not isinstance(env, gymnasium.Env):
+        raise BadRequest(
+            f"{function!r} made {env!r}; it must make a gymnasium.Env or a "
+            "gymnasium.vector.VectorEnv (a fresh one on every call)"
+        )
+    one = lambda: wrapped(cast(gymnasium.Env, function()), wrappers)
+    with _refusing(_name(env), {}):
+        inside = wrapped(env, wrappers)
+    found = _single(inside, wrappers, lambda name, n: CheckedVectorEnv([one] * n, name))
+    inside.close()
+    return found
+
+
+def _borrowed(env: gymnasium.Env, wrappers: tuple[Wrap, ...]) -> Task:
+    """An environment as it is: a batch of one, for training and evaluation in turn."""
+    with _refusing(_name(env), {}):
+        inside = wrapped(env, wrappers)
+    make = lambda name, n: Borrowed(CheckedVectorEnv([lambda: inside], name))
+    return replace(_single(inside, wrappers, make), count=1, shared=True)
+
+
+def _single(
+    env: gymnasium.Env, wrappers: tuple[Wrap, ...], make: Callable[[str, int], VectorEnv]
+) -> Task:
+    name = _name(env)
+    found = Spaces(env.observation_space, env.action_space, name)
+    _ = found.observation_size, found.head
+    horizon = _time_limit(env)
+    return Task(name, lambda n: make(name, n), found, horizon, {}, False, False, applied=wrappers)
+
+
+def _name(env: gymnasium.Env | VectorEnv) -> str:
+    return env.spec.id if env.spec is not None else type(env.unwrapped).__name__
+
+
+def _borrowed_vector(env: VectorEnv, wrappers: tuple[Wrap, ...]) -> Task:
+    _refuse_wrappers(wrappers)
+    return replace(_vector(env, lambda n: Borrowed(env)), shared=True)
+
+
+def _refuse_wrappers(wrappers: tuple[Wrap, ...]) -> None:
+    if wrappers:
+        raise BadRequest(
+            f"{name_of_wrapper(wrappers[0])} wraps single environments, and this is a vector "
+            "environment; wrap what it is made of, or wrap it with gymnasium.wrappers.vector"
+        )
+
+
+def _vector(first: VectorEnv, make: Callable[[int], VectorEnv]) -> Task:
+    """A user's own vector environment: as many environments as it has, in its autoreset mode."""
+    name = _name(first)
+    found = Spaces(first.single_observation_space, first.single_action_space, name)
+    _ = found.observation_size, found.head
+    horizon = first.spec.max_episode_steps if first.spec is not None else None
+    inside = first.unwrapped
+    if horizon is None and isinstance(inside, SyncVectorEnv):
+        horizon = _time_limit(inside.envs[0])
+    return Task(name, make, found, horizon, {}, False, False, first.num_envs)
+
+
+def _time_limit(env: gymnasium.Env) -> int | None:
+    while True:
+        if isinstance(env, gymnasium.wrappers.TimeLimit):
+            return env._max_episode_steps
+        if not isinstance(env, gymnasium.Wrapper):
+            return env.spec.max_episode_steps if env.spec is not None else None
+        env = env.env

@@ -1,0 +1,1 @@
+"""Every format on disk, and nothing that computes."""

@@ -1,0 +1,94 @@
+"""What `run.json` says, checked field by field before anything is made of it."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, get_args
+
+from mppo.algorithm.methods import Method
+from mppo.algorithm.performance import Unfinished
+from mppo.envs.source import imports_code
+from mppo.errors import BadRequest
+from mppo.files.changes import changes
+from mppo.files.evaluation import Evaluation
+from mppo.files.settings import from_json
+from mppo.machine.seeding import LARGEST
+
+
+class Described(NamedTuple):
+    """All that is needed to run it again."""
+
+    method_name: str
+    method: Method
+    env: str
+    env_kwargs: dict[str, Any]
+    steps: int
+    seed: int
+    evaluation: Evaluation
+    clip_actions: bool
+    unfinished: Unfinished
+
+
+def described(
+    found: dict[str, Any], allow_imports: bool = False, other_env: bool = False
+) -> Described:
+    """The run that a file describes; what is not as it should be raises BadRequest.
+
+    Components and environments of other packages (`module:Class`, `module:id`) would have to be
+    imported, which runs their code: that is done only where the caller allows it. With
+    `other_env` the environment comes from elsewhere, and its name here does not matter.
+    """
+    kinds = {
+        "format": int,
+        "method_name": str,
+        "method": dict,
+        "env": str,
+        "env_kwargs": dict,
+        "steps": int,
+        "seed": int,
+        "evaluation": dict,
+        "clip_actions": bool,
+    }
+    for name, kind in kinds.items():
+        if type(found.get(name)) is not kind:
+            raise BadRequest(f'the description of the run has no valid "{name}"')
+    env = found["env"]
+    if not (allow_imports or other_env) and imports_code(env):
+        raise BadRequest(
+            f'the environment "{env}" would import code of another package, which is not done just '
+            "because a file names it; pass --allow-imports (allow_imports=True) if you trust it"
+        )
+    try:
+        method = from_json(found["method"], allow_imports)
+        evaluation = from_json(found["evaluation"])
+    except RecursionError:
+        raise BadRequest("the description of the run is nested too deeply") from None
+    if not isinstance(method, Method) or not isinstance(evaluation, Evaluation):
+        raise BadRequest('the description of the run has no valid "method" or "evaluation"')
+    name = found["method_name"]
+    if "changes" in found:  # versions before it wrote the name alone
+        name = _true_name(name, method, found["changes"])
+    if not (0 < found["steps"] < 1 << 63 and 0 <= found["seed"] <= LARGEST):
+        raise BadRequest(f"the run has steps {found['steps']} and seed {found['seed']}")
+    unfinished = found.get("unfinished", "drop")  # as it was before there was a choice
+    if unfinished not in get_args(Unfinished):
+        raise BadRequest(f'the description of the run has no valid "unfinished": {unfinished!r}')
+    return Described(
+        name,
+        method,
+        env,
+        found["env_kwargs"],
+        found["steps"],
+        found["seed"],
+        evaluation,
+        found["clip_actions"],
+        unfinished,
+    )
+
+
+def _true_name(name: str, method: Method, said: Any) -> str:
+    """The name, if the method of that name with the changes is the method that is there.
+
+    Otherwise "custom": the name has other settings in this version, or the file was altered. The
+    settings decide what is run, so nothing is lost with the name.
+    """
+    return name if said == [list(change) for change in changes(name, method)] else "custom"

@@ -1,0 +1,257 @@
+"""Methods as JSON: every component carries its kind, so that a file says all and loads back."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import math
+import re
+import types
+import typing
+from functools import lru_cache
+from typing import Any
+
+from mppo.algorithm.critic import Critic
+from mppo.algorithm.methods import COMPONENTS, METHODS, Method
+from mppo.algorithm.networks import Mlp
+from mppo.errors import BadRequest, did_you_mean, in_words, no_schedule
+from mppo.files import foreign_names
+from mppo.files.evaluation import Evaluation
+
+_PLAIN: dict[str, type] = {
+    "method": Method,
+    "critic": Critic,
+    "mlp": Mlp,
+    "evaluation": Evaluation,
+}
+_KINDS: dict[str, type] = _PLAIN | {
+    kind: component for axis in COMPONENTS.values() for kind, component in axis.items()
+}
+_NAMES = {component: kind for kind, component in _KINDS.items()}
+
+
+def kind_of(component: Any) -> str:
+    """The name of a component's class: a word of ours, or `module:Class` for anyone else's."""
+    cls = type(component)
+    if cls.__module__.startswith("mppo."):
+        return _NAMES.get(cls) or cls.__name__.lower()
+    return _NAMES.get(cls) or f"{cls.__module__}:{cls.__qualname__}"
+
+
+def to_json(value: Any) -> Any:
+    """Plain data of a dataclass, recursively, with its kind.
+
+    >>> to_json(METHODS["mp-trpo"].picking)["kind"], to_json(METHODS["mp-trpo"].picking)["alpha"]
+    ('weighted', 0.1)
+    """
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        fields = {f.name: to_json(getattr(value, f.name)) for f in dataclasses.fields(value)}
+        return {"kind": kind_of(value), **fields}
+    if isinstance(value, tuple | list):
+        return [to_json(item) for item in value]
+    return value
+
+
+def from_json(data: Any, allow_imports: bool = False) -> Any:
+    """The value that `to_json` wrote.
+
+    A kind of somebody else's package would have to be imported, which runs its code: that is done
+    only where the caller allows it, never for a file just because it says so.
+    """
+    if isinstance(data, list):
+        return tuple(from_json(item, allow_imports) for item in data)
+    if not isinstance(data, dict):
+        return data
+    kind = data.get("kind")
+    if not isinstance(kind, str):
+        raise BadRequest(f"a component has the kind {kind!r}; it must be a word")
+    cls = component_class(kind, allow_imports)
+    if not dataclasses.is_dataclass(cls):
+        raise BadRequest(f'"{kind}" is not a dataclass')
+    known = {f.name for f in dataclasses.fields(cls)}
+    given = {name: value for name, value in data.items() if name != "kind"}
+    unknown = set(given) - known
+    if unknown:
+        name = sorted(unknown)[0]
+        raise BadRequest(f'"{kind}" has no field "{name}"{did_you_mean(name, known)}')
+    values = {name: from_json(value, allow_imports) for name, value in given.items()}
+    _check_read(cls, kind, values)
+    try:
+        return cls(**values)
+    except (TypeError, ValueError) as error:
+        raise BadRequest(f'"{kind}": {error}') from error
+
+
+def _check_read(cls: type, kind: str, values: dict[str, Any]) -> None:
+    """Raise unless every value of a file is of the type that its field has."""
+    for name, value in values.items():
+        wanted = _hints(cls).get(name, Any)
+        if cls is Method and name in COMPONENTS:
+            ours = type(value).__module__.startswith("mppo.")
+            fits = dataclasses.is_dataclass(value) and (
+                not ours or type(value) in COMPONENTS[name].values()
+            )
+        else:
+            fits = _fits(value, wanted)
+        if not fits:
+            text = repr(value) if len(repr(value)) <= 100 else repr(value)[:100] + " ..."
+            raise BadRequest(f'the field "{name}" of "{kind}" cannot be {text}')
+
+
+@lru_cache
+def _hints(cls: type) -> dict[str, Any]:
+    try:
+        return typing.get_type_hints(cls)
+    except NameError:
+        return {}  # of somebody else, with names that only its type checker knows
+
+
+def _fits(value: Any, wanted: Any) -> bool:
+    """Whether a value is of a type as annotations write it; of what is not known, everything is."""
+    origin, inner = typing.get_origin(wanted), typing.get_args(wanted)
+    if origin is typing.Literal:
+        return any(type(value) is type(word) and value == word for word in inner)
+    if origin in (typing.Union, types.UnionType):
+        return any(_fits(value, one) for one in inner)
+    if origin is tuple:
+        every = inner[:1] * len(value) if isinstance(value, tuple) and inner[-1] is ... else inner
+        return (
+            isinstance(value, tuple) and len(value) == len(every) and all(map(_fits, value, every))
+        )
+    if wanted is float:
+        return type(value) in (int, float) and math.isfinite(value)
+    if wanted is int:
+        return type(value) is int and abs(value) < 1 << 63
+    if isinstance(wanted, type) and not getattr(wanted, "_is_protocol", False):
+        return isinstance(value, wanted)
+    return True
+
+
+def component_class(kind: str, allow_imports: bool = False, among: dict | None = None) -> type:
+    """The class of that kind; `module:Class` is imported if allowed."""
+    names = _KINDS if among is None else among
+    if kind in names:
+        return names[kind]
+    if ":" in kind and allow_imports:
+        module, _, name = kind.partition(":")
+        try:
+            return getattr(importlib.import_module(module), name)
+        except Exception as error:  # importing runs code of the user's
+            raise BadRequest(f'cannot load "{kind}": {in_words(error)}') from error
+    if ":" in kind:
+        raise BadRequest(
+            f'"{kind}" is code of another package, which is not imported just because a file names '
+            "it; pass --allow-imports (allow_imports=True) if you trust it"
+        )
+    own = " (or module:Class of your own)" if allow_imports else ""
+    listed = f"Known: {', '.join(sorted(names))}{own}"
+    raise BadRequest(f'unknown kind "{kind}"{did_you_mean(kind, names, listed)}')
+
+
+def method_named(name: str) -> Method:
+    """The method of that name."""
+    if name in METHODS:
+        return METHODS[name]
+    raise unknown_method(name)
+
+
+def unknown_method(name: str) -> BadRequest:
+    """The refusal of a name that no method has."""
+    hint = did_you_mean(name, METHODS, f"The methods are: {', '.join(METHODS)}")
+    return BadRequest(f'unknown method "{name}"{hint}')
+
+
+def name_of(method: Method) -> str:
+    """The name of a method that has one, else "custom"."""
+    return next((name for name, known in METHODS.items() if known == method), "custom")
+
+
+def overridden(method: Method, changes: dict[str, Any]) -> Method:
+    """The method with fields replaced; dots reach into components, a component's name swaps it.
+
+    >>> overridden(METHODS["mp-trpo"], {"picking.alpha": 0.5, "paths": 4}).picking.alpha
+    0.5
+    >>> overridden(METHODS["mp-trpo"], {"picking": "best"}).picking
+    Best(start='unvisited-first', ties='least-picked')
+
+    For keyword arguments, two underscores stand for the dot, and a dict for several fields:
+
+    >>> changed = overridden(METHODS["trpo"], {"critic": {"epochs": 3}, "picking__alpha": 0.5})
+    >>> changed.critic.epochs, changed.picking.alpha
+    (3, 0.5)
+    """
+    known = {field.name for field in dataclasses.fields(Method)}
+    first = lambda name: re.split(r"\.|__", name)[0]
+    unknown = [first(name) for name in changes if first(name) not in known]
+    changes = _by_dotted_name({name: changes[name] for name in changes if first(name) in known})
+    swaps = {name: value for name, value in changes.items() if "." not in name}
+    for name, value in swaps.items():
+        if name in COMPONENTS and isinstance(value, str):
+            value = component_class(value, True, COMPONENTS[name])()
+        method = _replaced(method, name, value)
+    for name, value in changes.items():
+        if "." in name:
+            method = _deep(method, name.split("."), value, name)
+    for name in unknown:  # last, so that what is said of them fits the method as it is wanted
+        _replaced(method, name, None)
+    return method
+
+
+def _by_dotted_name(changes: dict[str, Any]) -> dict[str, Any]:
+    """The same changes without dicts and double underscores; a "kind" in a dict swaps."""
+    found: dict[str, Any] = {}
+    for given, value in changes.items():
+        name = given.replace("__", ".")
+        if isinstance(value, dict):
+            inner = {f"{name}.{field}": item for field, item in value.items() if field != "kind"}
+            if "kind" in value:
+                found[name] = value["kind"]
+            found |= _by_dotted_name(inner)
+        else:
+            found[name] = value
+    return found
+
+
+def _deep(target: Any, path: list[str], value: Any, name: str) -> Any:
+    if len(path) == 1:
+        return _replaced(target, path[0], value)
+    if path[0] not in {f.name for f in dataclasses.fields(target)}:
+        return _replaced(target, path[0], value)  # raises with a suggestion
+    return _replaced(target, path[0], _deep(getattr(target, path[0]), path[1:], value, name))
+
+
+def _replaced(target: Any, name: str, value: Any) -> Any:
+    known = {f.name for f in dataclasses.fields(target)}
+    if name not in known:
+        foreign = foreign_names.answer(name, target) if isinstance(target, Method) else ""
+        if foreign:
+            raise BadRequest(f'mppo takes no "{name}"; {foreign}')
+        hint = did_you_mean(name, known, f"Fields: {', '.join(sorted(known))}")
+        raise BadRequest(f'"{kind_of(target)}" has no field "{name}"{hint}')
+    _check_type(target, name, value)
+    try:
+        return dataclasses.replace(target, **{name: value})
+    except ValueError as error:
+        raise BadRequest(str(error)) from error
+
+
+def _check_type(target: Any, name: str, value: Any) -> None:
+    """Numbers for numbers, allowed words for words; unions of components are left to use."""
+    wanted = _hints(type(target)).get(name, Any)
+    if typing.get_origin(wanted) is typing.Literal:
+        allowed = typing.get_args(wanted)
+        if value not in allowed:
+            words = list(map(str, allowed))
+            hint = did_you_mean(str(value), words, f"Allowed: {', '.join(words)}")
+            raise BadRequest(f"{name} is {value!r}{hint}")
+    elif wanted in (int, float, bool):
+        fits = isinstance(value, (int, float) if wanted is float else wanted)
+        if not fits or (wanted is not bool and isinstance(value, bool)):
+            why = no_schedule(name, value)
+            raise BadRequest(f"{name} is {value!r}; it must be a {wanted.__name__}{why}")
+        if isinstance(value, float) and not math.isfinite(value):
+            raise BadRequest(f"{name} is {value!r}; it must be finite")
+    elif (
+        isinstance(wanted, types.UnionType) and isinstance(value, str) and not _fits(value, wanted)
+    ):
+        raise BadRequest(f"{name} is {value!r}; give a component")

@@ -1,0 +1,1 @@
+"""This process: threads, compilers, random streams, signals."""

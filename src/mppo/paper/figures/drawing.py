@@ -1,0 +1,127 @@
+"""What figures have in common: curves of seeds with intervals, mazes, files with the same bytes."""
+
+from __future__ import annotations
+
+import io
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mppo.files.atomic import write_atomically
+from mppo.statistics.intervals import t_quantile
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+SETTINGS: Any = {
+    "svg.hashsalt": "mppo",  # names of elements must not be random
+    "svg.fonttype": "path",
+    "font.size": 10,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.titlesize": 11,
+    "axes.grid": False,
+    "grid.alpha": 0.25,
+    "legend.frameon": False,
+    "legend.fontsize": 9,
+}
+STEPS_LABEL = "environment steps (millions)"
+
+
+@contextmanager
+def settings() -> Iterator[None]:
+    """Draw with our settings, whatever the user's matplotlibrc says."""
+    import matplotlib
+
+    with matplotlib.rc_context():
+        matplotlib.rcdefaults()
+        matplotlib.rcParams.update(SETTINGS)
+        yield
+
+
+def save(figure: Figure, path: Path) -> Path:
+    """Write a figure as SVG or PNG; the same figure gives the same bytes."""
+    form = path.suffix.removeprefix(".")
+    kept = {"Date": None, "Creator": None} if form == "svg" else {"Software": None}
+    content = io.BytesIO()
+    figure.savefig(content, format=form, dpi=130, metadata=kept)
+    write_atomically(path, content.getvalue())
+    return path
+
+
+def draw_band(axes: Any, steps: np.ndarray, values: np.ndarray, colour: str, level: float) -> None:
+    """Shade the t interval of the mean over seeds [seeds, points]."""
+    n = len(values)
+    if n > 1:
+        half = t_quantile((1 + level) / 2, n - 1) * values.std(0, ddof=1) / math.sqrt(n)
+        mean = values.mean(0)
+        axes.fill_between(
+            steps / 1e6, mean - half, mean + half, color=colour, alpha=0.13, linewidth=0
+        )
+
+
+def draw_seeds(
+    axes: Any,
+    steps: np.ndarray,
+    values: np.ndarray,
+    colour: str,
+    label: str,
+    levels: tuple[float, ...] = (),
+    style: str = "-",
+) -> None:
+    """Thin lines for the seeds, a thick one for their mean, shaded intervals of these levels."""
+    for level in levels:
+        draw_band(axes, steps, values, colour, level)
+    for seed in values:
+        axes.plot(steps / 1e6, seed, color=colour, alpha=0.25, linewidth=0.7)
+    axes.plot(
+        steps / 1e6, values.mean(0), color=colour, linewidth=2.0, linestyle=style, label=label
+    )
+
+
+def draw_maze(axes: Any, walls: np.ndarray, start: tuple, goal: tuple) -> None:
+    """The walls with start and goal."""
+    axes.imshow(walls, cmap="gray_r", origin="lower", vmin=0, vmax=1)
+    _letters(axes, start, goal, "black", 10)
+    axes.set_title("Maze")
+    _bare(axes)
+
+
+def draw_visits(
+    axes: Any, visits: np.ndarray, walls: np.ndarray, start: tuple, goal: tuple, small: bool = False
+) -> Any:
+    """The share of steps spent in each cell, on a logarithmic scale."""
+    share = visits / max(visits.sum(), 1)
+    brightness = np.ma.masked_where(walls, np.log10(np.maximum(share, 1e-6)))
+    axes.set_facecolor("0.75")
+    image = axes.imshow(brightness, cmap="inferno", origin="lower", vmin=-6, vmax=-1.5)
+    _letters(axes, start, goal, "white", 6 if small else 10)
+    _bare(axes)
+    return image
+
+
+def right_half(visits: np.ndarray) -> float:
+    """The share of steps spent right of the middle column."""
+    columns = np.arange(visits.shape[1])
+    return float(visits[:, columns > columns.mean()].sum() / max(visits.sum(), 1))
+
+
+def _letters(axes: Any, start: tuple, goal: tuple, colour: str, size: int) -> None:
+    from matplotlib.patheffects import withStroke
+
+    edge = "black" if colour == "white" else "white"  # readable on bright and on dark cells
+    for (column, row), letter in ((start, "S"), (goal, "G")):
+        axes.text(
+            column, row, letter, ha="center", va="center", color=colour, fontweight="bold",
+            fontsize=size, path_effects=[withStroke(linewidth=size / 5, foreground=edge)],
+        )  # fmt: skip
+
+
+def _bare(axes: Any) -> None:
+    axes.spines[:].set_visible(True)
+    axes.set_xticks([])
+    axes.set_yticks([])

@@ -1,0 +1,1 @@
+"""Policies meet environments: batches for training, episodes for evaluation, checks of both."""

@@ -1,0 +1,299 @@
+"""Line 5: the only module that steps environments for training."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any
+
+import numpy as np
+from gymnasium.vector import AutoresetMode, VectorEnv
+
+from mppo.acting.actor import Actor
+from mppo.acting.spaces import Spaces
+from mppo.algorithm.types import Earlier, Trajectories
+from mppo.envs.contract import Halt, Limits, Rows, checked_state
+from mppo.envs.known import lanes_of, seeds_for
+from mppo.errors import BadRequest
+from mppo.machine.seeding import Role, generator, integer
+from mppo.machine.sharing import CHUNK, share
+from mppo.rollouts import checks
+
+
+def steps_of(lane: Any, actor: Actor, limits: Limits) -> Callable[[Rows, int, int], Halt]:
+    """What advances a lane with an actor from row to row: compiled code, or else Python."""
+    net = actor.adds_noise
+    if net is not None and lane.can_stretch():
+        return partial(lane.stretch, net, limits)
+
+    def one_step(rows: Rows, start: int, stop: int) -> Halt:
+        rows.observations[start] = lane.observation
+        action = actor.act(rows.observations[start], rows.noise[start])
+        rows.actions[start] = action
+        if limits.clip:
+            action = np.clip(action, limits.low, limits.high)
+        rows.rewards[start], _, _ = lane.step(action)
+        return Halt(1, 0.0, True, any(lane.warned()))
+
+    return one_step
+
+
+class Buffers:
+    """The arrays of one batch while it is filled: [E, T, ...]."""
+
+    observations: np.ndarray
+    next_observations: np.ndarray
+    actions: np.ndarray
+    rewards: np.ndarray
+    terminated: np.ndarray
+    truncated: np.ndarray
+
+    def __init__(self, envs: int, steps: int, observation_size: int, action_size: int):
+        self.observations = np.empty((envs, steps, observation_size), np.float32)
+        self.next_observations = np.empty((envs, steps, observation_size), np.float32)
+        self.actions = np.empty((envs, steps, action_size), np.float32)
+        self.rewards = np.empty((envs, steps), np.float32)
+        self.terminated = np.zeros((envs, steps), bool)
+        self.truncated = np.zeros((envs, steps), bool)
+
+    def trajectories(self, earlier: Earlier, last: np.ndarray) -> Trajectories:
+        """The finished batch; `last` [E, obs] is what was seen after the last step.
+
+        Successors at episode ends are in place already; all others are the next row.
+        """
+        ended = self.terminated | self.truncated
+        going = ~ended[:, :-1]
+        self.next_observations[:, :-1][going] = self.observations[:, 1:][going]
+        self.next_observations[:, -1][~ended[:, -1]] = last[~ended[:, -1]]
+        return Trajectories(
+            self.observations,
+            self.actions,
+            self.rewards,
+            self.next_observations,
+            self.terminated,
+            self.truncated,
+            earlier,
+        )
+
+
+class Collector:
+    """Rolls out one policy in E environments for T steps each.
+
+    With `episodes="fresh"` every call starts new episodes from streams of (seed, iteration), so
+    that it is a function of its arguments. With "continue" episodes go on in the next call as
+    long as the path stays the same.
+    """
+
+    envs: Any
+    seed: int
+    spaces: Spaces
+    steps: int
+    clip: bool
+    gamma: float
+
+    def __init__(
+        self,
+        envs: VectorEnv,
+        spaces: Spaces,
+        steps: int,
+        seed: int,
+        episodes: str = "fresh",
+        clip: bool = False,
+        gamma: float = 1.0,
+        workers: int = 1,
+    ):
+        self.envs, self.spaces, self.steps, self.seed = envs, spaces, steps, seed
+        self.clip, self.gamma = clip, gamma
+        self._continues = episodes == "continue"
+        self._path: int | None = None
+        self._iteration = 0
+        self._earlier = self._no_earlier()
+        self._now = np.empty((envs.num_envs, spaces.observation_size), np.float32)
+        self.mode = AutoresetMode(envs.metadata.get("autoreset_mode", AutoresetMode.NEXT_STEP))
+        if self._continues and self.mode == AutoresetMode.NEXT_STEP:
+            raise BadRequest(
+                f'"{spaces.name}" restarts in the next step (AutoresetMode.NEXT_STEP), with which '
+                'episodes="continue" would lose samples; use SAME_STEP or DISABLED, or "fresh"'
+            )
+        self._lanes = lanes_of(envs)
+        self._workers = max(1, min(workers, envs.num_envs))
+        self._pool = ThreadPoolExecutor(self._workers) if self._workers > 1 else None
+        self._pending = np.zeros(envs.num_envs, bool)  # resets at the next step, NEXT_STEP only
+
+    def close(self) -> None:
+        """Release threads and environments."""
+        if self._pool is not None:
+            self._pool.shutdown()
+        self.envs.close()
+
+    def __call__(self, actor: Actor, path: int, iteration: int) -> Trajectories:
+        """Trajectories of the actor."""
+        envs, self._iteration = self.envs.num_envs, iteration
+        if not self._continues or path != self._path:
+            self._path, self._earlier = path, self._no_earlier()
+            self._restart(iteration)
+        rows = Buffers(envs, self.steps, self.spaces.observation_size, self.spaces.head.size)
+        streams = [generator(self.seed, Role.ACTIONS, iteration, e) for e in range(envs)]
+        noise = [actor.noise(stream, self.steps) for stream in streams]
+        if self._lanes is not None:
+            self._by_lane(self._lanes, actor, noise, rows)
+        elif self.mode == AutoresetMode.NEXT_STEP:
+            self._in_turn(actor, np.stack(noise), rows)
+        else:
+            self._in_step(actor, np.stack(noise), rows)
+        trajectories = rows.trajectories(self._earlier, self._now)
+        checks.check(trajectories, self.spaces.name, self.seed, iteration)
+        if self._continues:
+            self._earlier = self._carry(trajectories)
+        return trajectories
+
+    def get_state(self) -> dict[str, np.ndarray]:
+        """What "continue" carries from one batch to the next; of environments that can tell."""
+        assert self._path is not None
+        state = {f"env.{name}": value for name, value in self.envs.get_state().items()}  # type: ignore
+        earlier = {f"earlier.{name}": value for name, value in self._earlier._asdict().items()}
+        return state | earlier | {"now": self._now.copy(), "path": np.array(self._path)}
+
+    def set_state(self, state: dict[str, np.ndarray]) -> None:
+        """Go on where `get_state` was called."""
+        cut = lambda prefix: {
+            name.removeprefix(prefix): value
+            for name, value in state.items()
+            if name.startswith(prefix)
+        }
+        self.envs.set_state(cut("env."))  # type: ignore
+        here = {name: value for name, value in state.items() if not name.startswith("env.")}
+        like = {f"earlier.{name}": value for name, value in self._no_earlier()._asdict().items()}
+        here = checked_state(here, like | {"now": self._now, "path": np.array(0)})
+        self._earlier = Earlier(**cut("earlier."))
+        self._now[:] = here["now"]
+        self._path = int(state["path"])
+
+    def forget(self) -> None:
+        """Start new episodes at the next call."""
+        self._path = None
+
+    def _no_earlier(self) -> Earlier:
+        zeros = np.zeros(self.envs.num_envs, np.float32)
+        return Earlier(zeros, zeros, np.zeros(self.envs.num_envs, np.int32))
+
+    def _carry(self, trajectories: Trajectories) -> Earlier:
+        """Return and length so far of the episodes that the batch leaves unfinished."""
+        totals = []
+        for e in range(self.envs.num_envs):
+            ends = np.flatnonzero(trajectories.terminated[e] | trajectories.truncated[e])
+            open_rewards = trajectories.rewards[e, ends[-1] + 1 if len(ends) else 0 :]
+            first = (0.0, 0.0, 0) if len(ends) else tuple(field[e] for field in self._earlier)
+            powers = self.gamma ** (first[2] + np.arange(len(open_rewards)))
+            discounted = first[1] + float(np.sum(powers * open_rewards))
+            total = first[0] + float(np.sum(open_rewards))
+            totals.append((total, discounted, first[2] + len(open_rewards)))
+        total, discounted, length = zip(*totals, strict=True)
+        return Earlier(
+            np.array(total, np.float32),
+            np.array(discounted, np.float32),
+            np.array(length, np.int32),
+        )
+
+    def _restart(self, iteration: int) -> None:
+        """New episodes everywhere, from streams of this iteration."""
+        count = self.envs.num_envs
+        if self._lanes is not None:
+            for e, lane in enumerate(self._lanes):
+                lane.generator = generator(self.seed, Role.ENVIRONMENT, iteration, e)
+                lane.reset()
+                self._now[e] = lane.observation
+            return
+        seeds = [integer(self.seed, Role.ENVIRONMENT, iteration, e) for e in range(count)]
+        observations, _ = self.envs.reset(seed=seeds_for(self.envs, seeds))
+        self._now[:] = self.spaces.flatten(observations, count)
+        self._pending[:] = False
+
+    def _by_lane(
+        self, lanes: list[Any], actor: Actor, noise: list[np.ndarray], rows: Buffers
+    ) -> None:
+        """Each environment by itself, in threads: physics runs without the interpreter's lock."""
+        if self._pool is None:
+            for e, lane in enumerate(lanes):
+                self._advance(lane, e, actor, noise[e], rows, 0, self.steps)
+            return
+
+        def advance(piece: tuple[Any, int, int]) -> tuple[Any, int, int] | None:
+            lane, e, start = piece
+            stop = min(start + CHUNK, self.steps)
+            self._advance(lane, e, actor, noise[e], rows, start, stop)
+            return (lane, e, stop) if stop < self.steps else None
+
+        share(self._pool, self._workers, [(lane, e, 0) for e, lane in enumerate(lanes)], advance)
+
+    def _advance(
+        self,
+        lane: Any,
+        e: int,
+        actor: Actor,
+        noise: np.ndarray,
+        rows: Buffers,
+        start: int,
+        stop: int,
+    ) -> None:
+        limits = Limits(self.clip, self.spaces.action.low, self.spaces.action.high)  # type: ignore
+        steps, observation = steps_of(lane, actor, limits), lane.observation
+        parts = Rows(noise, rows.observations[e], rows.actions[e], rows.rewards[e])
+        t = start
+        while t < stop:
+            halt = steps(parts, t, stop)
+            t += halt.steps
+            if halt.warned and lane.bad_numbers():
+                where = f"environment {e}, step {t - 1} of iteration {self._iteration}"
+                checks.bad_numbers(lane, self.spaces.name, where, self.seed, lane.data.ctrl)
+            terminated, truncated = lane.ended()
+            if terminated or truncated:
+                rows.terminated[e, t - 1], rows.truncated[e, t - 1] = terminated, truncated
+                rows.next_observations[e, t - 1] = observation
+                lane.reset()
+        self._now[e] = observation
+
+    def _in_step(self, actor: Actor, noise: np.ndarray, rows: Buffers) -> None:
+        """All environments side by side; ended ones restart before the next step."""
+        count, envs, now = self.envs.num_envs, self.envs, self._now
+        flatten, to_env, clip = self.spaces.flatten, self.spaces.to_env, self.clip
+        disabled = self.mode == AutoresetMode.DISABLED
+        for t in range(self.steps):
+            rows.observations[:, t] = now
+            actions = actor.act(now, noise[:, t])
+            rows.actions[:, t] = actions
+            seen, rewards, terminated, truncated, info = envs.step(to_env(actions, clip))
+            rows.rewards[:, t] = rewards
+            ended = terminated | truncated
+            if not ended.any():
+                now[:] = flatten(seen, count)
+                continue
+            rows.terminated[:, t], rows.truncated[:, t] = terminated, truncated
+            if disabled:
+                rows.next_observations[ended, t] = flatten(seen, count)[ended]
+                seen, _ = envs.reset(options={"reset_mask": ended})
+            else:
+                for e in np.flatnonzero(ended):
+                    last = info["final_obs"][e]
+                    rows.next_observations[e, t] = self.spaces.flatten_one(last)
+            now[:] = flatten(seen, count)
+
+    def _in_turn(self, actor: Actor, noise: np.ndarray, rows: Buffers) -> None:
+        """Vector environments that spend a step on restarting: such steps are no samples."""
+        count, now = self.envs.num_envs, self._now.copy()
+        filled = np.zeros(count, int)
+        while filled.min() < self.steps:
+            at = np.minimum(filled, self.steps - 1)
+            actions = actor.act(now, noise[np.arange(count), at])
+            result = self.envs.step(self.spaces.to_env(actions, self.clip))
+            seen = self.spaces.flatten(result[0], count)
+            for e in np.flatnonzero((filled < self.steps) & ~self._pending):
+                t = filled[e]
+                rows.observations[e, t], rows.actions[e, t] = now[e], actions[e]
+                rows.rewards[e, t] = result[1][e]
+                rows.terminated[e, t], rows.truncated[e, t] = result[2][e], result[3][e]
+                rows.next_observations[e, t] = self._now[e] = seen[e]
+                filled[e] += 1
+            self._pending = (result[2] | result[3]) & ~self._pending
+            now[:] = seen

@@ -1,0 +1,190 @@
+"""Run episodes of one policy, on environments and random streams of their own."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from gymnasium.vector import AutoresetMode, VectorEnv
+
+from mppo.acting.actor import Actor
+from mppo.acting.spaces import Spaces
+from mppo.envs.contract import Limits, Rows
+from mppo.envs.known import lanes_of, seeds_for
+from mppo.envs.robots.lane import Lane
+from mppo.machine.seeding import Role, generator, integer
+from mppo.rollouts import checks
+from mppo.rollouts.collector import steps_of
+
+LONGEST = 10_000  # steps of an episode that no time limit ends
+BLOCK = 1000  # steps whose noise is drawn at once
+
+
+class Episodes(NamedTuple):
+    """What was played: one number for each episode."""
+
+    returns: np.ndarray
+    lengths: np.ndarray
+    cut: np.ndarray  # whether it was stopped after LONGEST steps, without an end
+
+
+class Evaluator:
+    """Plays one episode in each of its environments, which must restart only when told."""
+
+    clip: bool
+    envs: VectorEnv
+    seed: int
+    spaces: Spaces
+
+    def __init__(
+        self, envs: VectorEnv, spaces: Spaces, seed: int, clip: bool = False, workers: int = 1
+    ):
+        self.envs, self.spaces, self.seed, self.clip = envs, spaces, seed, clip
+        self.watch: Callable[[], None] | None = None  # called after every reset and step
+        self._workers = max(1, min(workers, envs.num_envs))
+        self._lanes = lanes_of(envs)
+        self._disabled = envs.metadata.get("autoreset_mode") == AutoresetMode.DISABLED
+
+    def close(self) -> None:
+        """Release the environments."""
+        self.envs.close()
+
+    def __call__(
+        self, actor: Actor, number: int, episodes: int, deterministic: bool = False
+    ) -> np.ndarray:
+        """Returns of the episodes of evaluation `number`; both modes start from the same states."""
+        return self.play(actor, number, episodes, deterministic).returns
+
+    def play(
+        self, actor: Actor, number: int, episodes: int, deterministic: bool = False
+    ) -> Episodes:
+        """The episodes of evaluation `number`."""
+        if not episodes:
+            return Episodes(np.zeros(0), np.zeros(0, int), np.zeros(0, bool))
+        count = self.envs.num_envs
+        if self._lanes is None:
+            rounds = range(-(-episodes // count))
+            played = [self._in_step(actor, number, deterministic, n) for n in rounds]
+        else:
+            play = partial(self._episode, self._lanes, actor, number, deterministic)
+            rounds = [range(n, min(n + count, episodes)) for n in range(0, episodes, count)]
+            played = [self._by_lanes(play, some) for some in rounds]
+        return Episodes(*(np.concatenate(part)[:episodes] for part in zip(*played, strict=True)))
+
+    def _by_lanes(
+        self, play: Callable[[int], tuple[float, int, bool]], episodes: range
+    ) -> Episodes:
+        """At most as many episodes as there are lanes."""
+        if self._workers == 1:
+            played = [play(e) for e in episodes]
+        else:
+            with ThreadPoolExecutor(self._workers) as pool:
+                played = list(pool.map(play, episodes))
+        return Episodes(*map(np.array, zip(*played, strict=True)))
+
+    def _watched(self) -> None:
+        if self.watch is not None:
+            self.watch()
+
+    def _noise(self, actor: Actor, number: int, e: int, block: int) -> np.ndarray:
+        """Noise for the next block of steps of one episode."""
+        stream = generator(self.seed, Role.EVALUATION_ACTIONS, number, e, block)
+        return actor.noise(stream, BLOCK)
+
+    def _episode(
+        self, lanes: list[Lane], actor: Actor, number: int, deterministic: bool, e: int
+    ) -> tuple[float, int, bool]:
+        """One episode by itself: physics runs without the interpreter's lock."""
+        lane = lanes[e % len(lanes)]
+        limits = Limits(self.clip, self.spaces.action.low, self.spaces.action.high)  # type: ignore
+        steps = steps_of(lane, actor, limits)
+        lane.generator = generator(self.seed, Role.EVALUATION_ENVIRONMENT, number, e)
+        lane.reset()
+        self._watched()
+        size = self.spaces.head.size
+        silence = np.zeros((BLOCK, size), np.float32)
+        observations = np.empty((BLOCK, self.spaces.observation_size), np.float32)
+        actions, rewards = np.empty((BLOCK, size), np.float32), np.empty(BLOCK)
+        where = f"environment {e}, step {{}} of the evaluation after iteration {number}"
+        total, t = 0.0, 0
+        while t < LONGEST:
+            at = t % BLOCK
+            if at == 0:
+                noise = silence if deterministic else self._noise(actor, number, e, t // BLOCK)
+                rows = Rows(noise, observations, actions, rewards)
+            halt = steps(rows, at, BLOCK if self.watch is None else at + 1)
+            paid = rewards[at : at + halt.steps].tolist()
+            total = sum(paid, total)
+            t += halt.steps
+            if halt.warned and lane.bad_numbers():
+                ctrl = lane.data.ctrl
+                checks.bad_numbers(lane, self.spaces.name, where.format(t - 1), self.seed, ctrl)
+            if not math.isfinite(total):
+                bad = next(n for n, reward in enumerate(paid) if not math.isfinite(reward))
+                place, action = where.format(t - halt.steps + bad), actions[at + bad]
+                checks.not_finite(self.spaces.name, "reward", paid[bad], place, self.seed, action)
+            self._watched()
+            if any(lane.ended()):
+                return total, t, False
+        return total, t, True
+
+    def _in_step(self, actor: Actor, number: int, deterministic: bool, played: int = 0) -> Episodes:
+        """One episode in each environment, side by side."""
+        count = self.envs.num_envs
+        episodes = range(played * count, (played + 1) * count)
+        seeds = [integer(self.seed, Role.EVALUATION_ENVIRONMENT, number, e) for e in episodes]
+        seen, _ = self.envs.reset(seed=seeds_for(self.envs, seeds))
+        self._watched()
+        returns, lengths = np.zeros(count), np.zeros(count, int)
+        playing = np.ones(count, bool)
+        noise, actions, now = None, [None] * count, self.spaces.flatten(seen, count)
+        check = partial(self._check, number, episodes)
+        check("first observation", now, playing, 0, actions)
+        for t in range(LONGEST):
+            if not deterministic and t % BLOCK == 0:
+                blocks = [self._noise(actor, number, e, t // BLOCK) for e in episodes]
+                noise = np.stack(blocks, 1)
+            drawn = None if noise is None else noise[t % BLOCK]
+            actions = actor.act(now, drawn)
+            env_actions = self.spaces.to_env(actions, self.clip)
+            seen, rewards, terminated, truncated, _ = self.envs.step(env_actions)
+            now = self.spaces.flatten(seen, count)
+            check("reward", rewards, playing, t, actions)
+            check("observation", now, playing, t, actions)
+            returns += np.where(playing, rewards, 0.0)
+            lengths += playing
+            self._watched()
+            ended = terminated | truncated
+            playing &= ~ended
+            if not playing.any():
+                break
+            if ended.any() and self._disabled:  # goes on unseen until all have finished
+                seen, _ = self.envs.reset(options={"reset_mask": ended})
+                now = self.spaces.flatten(seen, count)
+        return Episodes(returns, lengths, playing)
+
+    def _check(
+        self,
+        number: int,
+        episodes: range,
+        field: str,
+        values: np.ndarray,
+        playing: np.ndarray,
+        t: int,
+        actions: Any,
+    ) -> None:
+        """Raise at a number that is not finite, as training does; ended episodes are nobody's."""
+        finite = np.isfinite(values)
+        if finite.all():
+            return
+        bad = np.flatnonzero(playing & ~finite.reshape(len(playing), -1).all(1))
+        if len(bad):
+            e = int(bad[0])
+            where = (
+                f"environment {episodes[e]}, step {t} of the evaluation after iteration {number}"
+            )
+            checks.not_finite(self.spaces.name, field, values[e], where, self.seed, actions[e])

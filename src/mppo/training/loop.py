@@ -1,0 +1,256 @@
+"""The loop around a run: iterate, evaluate, record, checkpoint, call back."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.metadata
+import platform
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from mppo import callbacks
+from mppo.acting.agent import Agent
+from mppo.algorithm.methods import METHODS
+from mppo.errors import EnvironmentFault, LearningFault
+from mppo.files import checkpoints, settings
+from mppo.files.atomic import reported, write_atomically
+from mppo.files.changes import changes_that_hold
+from mppo.files.run_directory import FORMAT, LOGS, RunDirectory, rows
+from mppo.loggers import History, Logger, Loggers, Record
+from mppo.machine.signals import Interrupts
+from mppo.training.run import Row, Run
+
+Function = Callable[[str, Row], bool | None]
+Callback = callbacks.Callback | Function | Sequence[callbacks.Callback | Function]
+SAVE_EVERY = 60.0  # seconds that are lost at most, where saving does not change the run
+RESET_EVERY = 10  # iterations between checkpoints, where it does
+
+
+class Training:
+    """The loop around a run: rows written, checkpoints saved, callbacks called."""
+
+    directory: RunDirectory | None
+    method_name: str
+    run: Run
+    metrics: list[Row]
+    timing: list[Row]
+    stopped: bool
+    evaluations: list[Row]
+
+    def __init__(
+        self,
+        run: Run,
+        directory: RunDirectory | None,
+        checkpoint_every: int = 0,
+        method_name: str = "custom",
+        loggers: Sequence[Logger] = (),
+        earlier: tuple[Sequence[Row], Sequence[Row], Sequence[Row]] = ((), (), ()),
+    ):
+        self.run, self.directory, self.method_name = run, directory, method_name
+        self.checkpoint_every = checkpoint_every
+        earlier = self._written(directory) if directory is not None else earlier
+        self.metrics, self.evaluations, self.timing = map(list, earlier)
+        self.stopped = False  # by a callback
+        self.took: Row = {}  # the row of timing.jsonl of the last iteration
+        self.promised = 0  # iterations that run.json speaks of, where the run is a part of them
+        self._loggers = loggers
+        self._saved_at, self._saved = time.monotonic(), -1
+
+    @staticmethod
+    def _written(directory: RunDirectory) -> tuple[list[Row], list[Row], list[Row]]:
+        metrics, evaluations, timing = (rows(directory.path, name) for name in LOGS)
+        return metrics, evaluations, timing
+
+    @property
+    def folder(self) -> Path | None:
+        """The run directory, if there is one."""
+        return None if self.directory is None else self.directory.path
+
+    def description(self) -> Row:
+        """What `run.json` says."""
+        return describe(self.run, self.method_name)
+
+    def to_the_end(
+        self, callback: Callback | None = None, interrupts: Interrupts | None = None
+    ) -> Agent:
+        """Iterate until the budget is spent, a callback says stop, or a signal came."""
+        run, directory = self.run, self.directory
+        if directory is None or not directory.finished:
+            self._iterate(callbacks.as_callback(callback), interrupts)
+            self.save(at_end=self.stopped)
+            if directory is None:
+                pass
+            elif self.stopped or run.iteration >= max(run.iterations, self.promised):
+                self._finish(self.stopped)
+            else:
+                directory.event("stopped", iteration=run.iteration)
+        if directory is not None:
+            self.metrics, self.evaluations, self.timing = self._written(directory)
+        agent = run.agent()
+        agent.metrics, agent.evaluations = self.metrics, self.evaluations
+        return agent
+
+    def _iterate(self, callback: callbacks.Callback, interrupts: Interrupts | None) -> None:
+        run, logs = self.run, self._begin_logs()
+        with contextlib.ExitStack() as ending:
+            if logs is not None:
+                ending.callback(logs.close)
+            callback.training = self
+            callback.on_training_start()
+            ending.callback(callback.on_training_end)
+            while run.iteration < run.iterations and not self.stopped:
+                if interrupts is not None and interrupts.received is not None:
+                    break
+                row, evaluation, timing = self._step()
+                if logs is not None:
+                    logs(Record(row, timing, evaluation))
+                self._call(callback, row, evaluation)
+                if self._save_due():
+                    self.save()
+
+    def _begin_logs(self) -> Loggers | None:
+        if not self._loggers:
+            return None
+        logs = Loggers(self._loggers)
+        earlier = History(self.metrics, self.timing, self.evaluations)
+        logs.start(self.description(), self.folder, earlier)
+        return logs
+
+    def _call(self, callback: callbacks.Callback, row: Row, evaluation: Row | None) -> None:
+        """Tell the callback; whatever it raises or does to the rows, the run is not lost."""
+        try:
+            self.stopped = callback("iteration", {**row}) is False
+            if evaluation is not None:
+                self.stopped |= callback("evaluation", {**evaluation}) is False
+        except Exception as error:
+            if self.directory is not None:
+                message = f"{type(error).__name__}: {error}"
+                self.directory.event(
+                    "callback failed", iteration=self.run.iteration, message=message
+                )
+            self.save()
+            raise
+
+    def _step(self) -> tuple[Row, Row | None, Row]:
+        """One iteration and, where it is due, an evaluation; their rows are written."""
+        started = time.perf_counter()
+        try:
+            row = self.run.iterate()
+            learnt = time.perf_counter()
+            evaluation = self.run.evaluate() if self.run.evaluation_due() else None
+        except (EnvironmentFault, LearningFault) as fault:
+            self._record(fault)
+            raise
+        self.took = timing = {
+            "iteration": row["iteration"],
+            "steps": row["steps"],
+            "simulation": self.run.simulation,
+            "learning": learnt - started - self.run.simulation,
+            "evaluation": time.perf_counter() - learnt,
+        }
+        if self.directory is None:
+            self.metrics.append(row)
+            self.timing.append(timing)
+            self.evaluations += [] if evaluation is None else [evaluation]
+        else:  # the rows are in files, and memory does not grow
+            self.directory.append("metrics.jsonl", row)
+            self.directory.append("timing.jsonl", timing)
+            if evaluation is not None:
+                self.directory.append("evaluations.jsonl", evaluation)
+        return row, evaluation, timing
+
+    def _at_boundary(self) -> bool:
+        """Whether the run may be saved now without changing it."""
+        n = self.run.iteration
+        return self.run.resumes_bitwise or n % (self.checkpoint_every or RESET_EVERY) == 0
+
+    def _save_due(self) -> bool:
+        if not self.run.resumes_bitwise:
+            return self._at_boundary()
+        if self.checkpoint_every:
+            return self.run.iteration % self.checkpoint_every == 0
+        return time.monotonic() - self._saved_at > SAVE_EVERY
+
+    def save(self, at_end: bool = False) -> None:
+        """Write a checkpoint unless the newest is of this iteration.
+
+        Environments that go on from batch to batch and cannot tell their state start anew after
+        every checkpoint, in interrupted and uninterrupted runs alike.
+        """
+        at_end = at_end or self.run.iteration >= self.run.iterations
+        if self._saved == self.run.iteration or not (self._at_boundary() or at_end):
+            return
+        if not self.run.resumes_bitwise:
+            self.run.collector.forget()
+        if self.directory is None:
+            return
+        arrays, data = self.run.snapshot()
+        self.directory.save(self.run.iteration, arrays, data)
+        self._saved_at, self._saved = time.monotonic(), self.run.iteration
+
+    def _record(self, fault: Exception) -> None:
+        """Leave what is known of a fault in the run directory."""
+        if self.directory is None:
+            return
+        folder = self.directory.path / "fault"
+        with reported(folder):
+            folder.mkdir(exist_ok=True)
+        self.directory.event("fault", iteration=self.run.iteration, message=str(fault))
+        if isinstance(fault, LearningFault) and self.run.trajectories is not None:
+            content = checkpoints.as_bytes(self.run.trajectories)
+            write_atomically(folder / "batch.safetensors", content)
+
+    def _finish(self, stopped: bool) -> None:
+        """Write what is only known at the end; `final.json` last."""
+        run, directory = self.run, self.directory
+        assert directory is not None
+        if run.visits is not None:
+            layout: Any = run.collector.envs.layout  # type: ignore
+            maze = {"walls": layout.walls.astype(int), "start": layout.start, "goal": layout.goal}
+            directory.write("visits.json", {**maze, "counts": run.visits}, indent=None)
+        evaluations = rows(directory.path, "evaluations.jsonl")
+        last = evaluations[-1] if evaluations else {}
+        final = {
+            "iterations": run.iteration,
+            "steps": run.iteration * run.method.batch_size,
+            "stopped_by_callback": stopped,
+            "evaluation": {key: last.get(key) for key in ("steps", "path", "mean_return")},
+            "state_sha256": run.digest(),
+        }
+        directory.write("final.json", final)
+        directory.event("finished", iteration=run.iteration)
+
+
+def describe(run: Run, method_name: str) -> Row:
+    """What `run.json` says: enough to run it again.
+
+    The name is one of ours only together with the changes that make the method of it.
+    """
+    name = method_name if method_name in METHODS else "custom"
+    packages = ("jax", "jaxlib", "numba", "numpy", "optax", "gymnasium", "mujoco")
+    return {
+        "format": FORMAT,
+        "method_name": name,
+        "changes": changes_that_hold(name, run.method),
+        "method": settings.to_json(run.method),
+        "env": run.task.name,
+        "env_kwargs": run.task.kwargs,
+        **({"wrappers": run.task.wrappers} if run.task.wrappers else {}),
+        **({"env_from_python": True} if run.task.from_python else {}),
+        "seed": run.seed,
+        "steps": run.steps,
+        "iterations": run.iterations,
+        "envs": run.envs,
+        "horizon": run.task.horizon,
+        "clip_actions": run.clip,
+        **({"unfinished": run.unfinished} if run.unfinished != "drop" else {}),
+        "evaluation": settings.to_json(run.evaluation),
+        "resume": "bitwise" if run.resumes_bitwise else "bitwise-with-reset",
+        "versions": {
+            "mppo": importlib.metadata.version("mppo"),
+            "python": platform.python_version(),
+            **{name: importlib.metadata.version(name) for name in packages},
+        },
+    }

@@ -1,0 +1,76 @@
+"""What XLA compiles of an iteration: `jit` is applied here.
+
+`mppo.acting.actor` applies it as well, to networks that are not ours; what Numba compiles is
+`native`.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from functools import lru_cache, partial
+from typing import Any, NamedTuple
+
+from mppo.algorithm import iteration
+from mppo.algorithm.methods import Method
+from mppo.algorithm.performance import Unfinished
+from mppo.algorithm.policies import Architecture
+from mppo.machine.caching import compiled
+from mppo.machine.lazy import jax, warn_about_threads
+
+
+class Programs(NamedTuple):
+    """What one method on one architecture compiles to."""
+
+    init: Any  # key -> State
+    pick: Any  # State -> index, Policy
+    report: Any  # State -> index, Policy
+    learn: Any  # State, index, Trajectories -> State, metrics; consumes the old state
+    measure_only: Any
+
+
+def programs(
+    method: Method, architecture: Architecture, unfinished: Unfinished = "drop"
+) -> Programs:
+    """Compiled at first call of each, kept for further runs in this process and on disk."""
+    return _programs(method, architecture, unfinished)
+
+
+@lru_cache(maxsize=64)
+def _programs(method: Method, architecture: Architecture, unfinished: Unfinished) -> Programs:
+    learning = {"unfinished": unfinished}
+    warn_about_threads()
+    _keep_compiled()
+    _return_large_buffers()
+    return Programs(
+        jax.jit(partial(iteration.init, method, architecture)),
+        jax.jit(partial(iteration.pick, method)),
+        jax.jit(partial(iteration.report, method)),
+        jax.jit(partial(iteration.learn, method, architecture, **learning), donate_argnums=0),
+        jax.jit(
+            partial(iteration.measure_only, method, architecture, **learning), donate_argnums=0
+        ),
+    )
+
+
+def _keep_compiled() -> None:
+    """Let XLA keep compiled programs in the user's cache, unless told otherwise."""
+    folder = compiled("xla")
+    if folder is None or jax.config.jax_compilation_cache_dir:  # type: ignore
+        return
+    jax.config.update("jax_compilation_cache_dir", str(folder))
+    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.1)
+    jax.config.update("jax_persistent_cache_min_entry_size_bytes", 0)
+
+
+def _return_large_buffers() -> None:
+    """Let the C library map what an update needs for a moment, and give it back after each.
+
+    By itself glibc raises its limit for that after the first time; the heap then keeps some of
+    these buffers and not others, and peak memory jumps by ten megabytes from run to run.
+    """
+    if sys.platform == "linux":
+        m_mmap_threshold, mebibyte = -3, 2**20
+        mallopt = getattr(ctypes.CDLL(None), "mallopt", None)  # absent in other C libraries
+        if mallopt is not None:
+            mallopt(m_mmap_threshold, mebibyte)

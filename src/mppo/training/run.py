@@ -1,0 +1,327 @@
+"""One training run: the compiled programs, the environments and the state between them."""
+
+from __future__ import annotations
+
+import math
+import time
+import warnings
+from typing import Any
+
+import numpy as np
+
+from mppo.acting.actor import Actor
+from mppo.acting.agent import Agent, architecture_of
+from mppo.algorithm import theorem
+from mppo.algorithm.iteration import State, iterate
+from mppo.algorithm.methods import Method
+from mppo.algorithm.networks import Mlp
+from mppo.algorithm.performance import Unfinished
+from mppo.algorithm.policies import Architecture
+from mppo.algorithm.types import Trajectories
+from mppo.envs.batched.maze import MazeVector
+from mppo.envs.source import Task
+from mppo.errors import BadRequest, CheckpointError, LearningFault, SlowPath
+from mppo.files import checkpoints
+from mppo.files.checkpoints import Checkpoint
+from mppo.files.evaluation import Evaluation
+from mppo.files.run_directory import plain
+from mppo.machine.lazy import jax
+from mppo.machine.seeding import Role, sequence
+from mppo.machine.threads import available_cores
+from mppo.rollouts.collector import Collector
+from mppo.rollouts.evaluator import LONGEST, Evaluator
+from mppo.training import validation
+from mppo.training.programs import Programs, programs
+
+Row = dict[str, Any]
+
+
+class Run:
+    """A method on a task: `iterate` and `evaluate` give rows, `snapshot` and `restore` its all.
+
+    `unfinished` is what was settled when the run was begun; without it, it is settled now.
+    """
+
+    evaluation: Evaluation
+    seed: int
+    clip: bool
+    architecture: Architecture
+    workers: int
+    simulation: float
+    doing: str
+    iterations: int
+    steps: int
+    envs: int
+    task: Task
+    iteration: int
+    unfinished: Unfinished
+
+    def __init__(
+        self,
+        method: Method,
+        on: Task,
+        steps: int,
+        seed: int,
+        evaluation: Evaluation,
+        workers: int = 0,
+        unfinished: Unfinished | None = None,
+    ):
+        validation.check(method, steps, seed, evaluation, workers)
+        validation.refuse_sharing(on, method, evaluation)
+        self._method, self.task, self.seed, self.evaluation = method, on, int(seed), evaluation
+        self.steps, self.iterations = steps, math.ceil(steps / method.batch_size)
+        self.envs = on.envs_for(method.batch_size, method.envs)
+        self.unfinished = unfinished or validation.unfinished(method, on, self.envs)
+        raw = method.actions == "raw" or (method.actions == "auto" and on.of_the_paper)
+        self.clip = not raw
+        if not isinstance(method.network, Mlp):
+            warnings.warn(
+                f"{type(method.network).__name__} is not an Mlp: its actions come from a compiled "
+                "call for each step, which is slower than the compiled loop of an Mlp",
+                SlowPath,
+                stacklevel=2,
+            )
+        self.architecture = architecture_of(method, on.spaces)
+        self.programs: Programs = programs(method, self.architecture, self.unfinished)
+        key = jax.random.key(int(sequence(seed, Role.PARAMETERS).generate_state(1)[0]))
+        self.state: State = self.programs.init(key)
+        self.iteration = 0  # how many are done
+        self.workers = workers or available_cores()
+        self.doing = "compiling the first programs"  # for whoever watches
+        self.simulation = 0.0  # seconds that the last rollout took
+        self.trajectories: Trajectories | None = None  # of the last iteration
+        self.visits: np.ndarray | None = None  # [K, rows, columns], where there are cells to count
+        self._collector: Collector | None = None
+        self._evaluator: Evaluator | None = None
+        self._previous: int | None = None  # the pick before
+        self._here = False  # whether anything was collected in these environments
+        self._check: theorem.Check | None = None
+        self._said_cut = False  # that evaluations are
+        self._learnt = False  # in this process: the first time, the update is compiled
+
+    @property
+    def method(self) -> Method:
+        """The method; it cannot be set, because programs were compiled for it."""
+        return self._method
+
+    @property
+    def resumes_bitwise(self) -> bool:
+        """Whether a resumed run needs no reset that an uninterrupted one would not have had."""
+        return self.method.episodes == "fresh" or self.task.native
+
+    @property
+    def state_bytes(self) -> int:
+        """How large a checkpoint of it is, but for a few percent."""
+        return sum(leaf.nbytes for leaf in jax.tree.leaves(self.state))
+
+    @property
+    def collector(self) -> Collector:
+        """The training environments, made when first needed."""
+        if self._collector is None:
+            self._collector = Collector(
+                self.task.make(self.envs),
+                self.task.spaces,
+                self.method.batch_size // self.envs,
+                self.seed,
+                self.method.episodes,
+                self.clip,
+                self.method.gamma,
+                self.workers,
+            )
+        return self._collector
+
+    def iterate(self) -> Row:
+        """One iteration of Algorithm 1 and its row, of plain values."""
+        measuring = self.iteration < self.method.paths and (
+            getattr(self.method.picking, "start", None) == "evaluate"
+        )
+        learn = self.programs.measure_only if measuring else self.programs.learn
+        previous = self._previous
+        self.state, metrics = iterate(self._pick, self._collect, learn, self.state)
+        row = jax.device_get(metrics)
+        if not row.pop("finite"):
+            self._previous = previous
+            raise LearningFault(
+                f"iteration {self.iteration} on {self.task.name} made path {int(row['picked'])} "
+                "not finite; the state before it was kept. Where there is a run directory, the "
+                "batch is there under fault; a smaller learning rate may help"
+            )
+        self.iteration += 1
+        check = self._check
+        made = {
+            "iteration": self.iteration - 1,
+            "steps": self.iteration * self.method.batch_size,
+            **row,
+            "theorem_bound": None if check is None else check.bound,
+            "theorem_slack": None if check is None else check.slack,
+        }
+        return plain(made)
+
+    def _pick(self, state: State):
+        """Lines 2-4, with Theorem 1 checked against what the rule saw."""
+        i, policy = self.programs.pick(state)
+        picked, before = int(i), self._previous
+        known = np.asarray(state.population.record.picks)
+        self._check = None
+        if before is not None and (known > 0).all():
+            performance, entropy = jax.device_get(
+                (state.population.performance, state.population.entropy)
+            )
+            rule = self.method.picking
+            self._check = theorem.check(rule, performance, entropy, before, picked)
+        self._previous = picked
+        return i, policy
+
+    def _collect(self, policy, path: int, iteration: int) -> Trajectories:
+        started = time.perf_counter()
+        self.doing = f"collecting with path {path}"
+        actor = Actor(self.architecture, policy)
+        self.trajectories, self._here = self.collector(actor, path, iteration), True
+        if isinstance(self.collector.envs, MazeVector):
+            self._count_visits(self.collector.envs, self.trajectories, path)
+        self.simulation = time.perf_counter() - started
+        self.doing = f"improving path {path}" if self._learnt else "compiling the update"
+        self._learnt = True
+        return self.trajectories
+
+    def _count_visits(self, envs: MazeVector, trajectories: Trajectories, path: int) -> None:
+        """How often each cell of the maze was seen under each path."""
+        shape = envs.layout.walls.shape
+        if self.visits is None:
+            self.visits = np.zeros((self.method.paths, *shape), np.int64)
+        column, row = envs.cells(trajectories.observations.reshape(-1, 2)).T
+        counts = np.bincount(row * shape[1] + column, minlength=shape[0] * shape[1])
+        self.visits[path] += counts.reshape(shape)
+
+    def evaluation_due(self) -> bool:
+        """At the first iteration's end at or after each multiple of the interval, and at last."""
+        every, batch, n = self.evaluation.every, self.method.batch_size, self.iteration
+        if not every or not n:
+            return False
+        return n * batch // every > (n - 1) * batch // every or n == self.iterations
+
+    def evaluate(self) -> Row:
+        """Episodes of the policy that would be picked now: their row, of plain values."""
+        self.doing = "evaluating"
+        i, policy = self.programs.report(self.state)
+        wanted = self.evaluation
+        if self._evaluator is None:
+            envs = self.task.make(max(wanted.episodes, wanted.deterministic_episodes))
+            self._evaluator = Evaluator(envs, self.task.spaces, self.seed, self.clip, self.workers)
+        actor, number = Actor(self.architecture, policy), self.iteration
+        play = self._evaluator.play
+        sampled = play(actor, number, wanted.episodes)
+        certain = play(actor, number, wanted.deterministic_episodes, deterministic=True)
+        cut = int(sampled.cut.sum() + certain.cut.sum())
+        if cut and not self._said_cut:
+            total = len(sampled.returns) + len(certain.returns)
+            validation.say_cut(cut, total, self.task.name, LONGEST)
+            self._said_cut = True
+        mean = lambda returns: returns.mean() if len(returns) else None
+        made = {
+            "steps": self.iteration * self.method.batch_size,
+            "path": int(i),
+            "returns": sampled.returns,
+            "mean_return": mean(sampled.returns),
+            "returns_deterministic": certain.returns,
+            "mean_return_deterministic": mean(certain.returns),
+            "cut": cut,
+        }
+        return plain(made)
+
+    def agent(self) -> Agent:
+        """The policy that the picking rule reports now, ready to act."""
+        i, policy = self.programs.report(self.state)
+        return Agent(
+            self.method,
+            self.task.spaces,
+            self.architecture,
+            jax.device_get(policy),
+            self.seed,
+            self.clip,
+            int(i),
+        )
+
+    def extend(self, steps: int) -> None:
+        """Let the run end after that many steps in all."""
+        self.steps, self.iterations = steps, math.ceil(steps / self.method.batch_size)
+
+    def move_to(self, on: Task) -> None:
+        """Go on in other environments of the same spaces."""
+        here, there = self.task.spaces, on.spaces
+        if (here.observation, here.action) != (there.observation, there.action):
+            raise BadRequest(
+                f'"{on.name}" has the spaces {there.observation} and {there.action}; the policy '
+                f"was made for {here.observation} and {here.action}"
+            )
+        validation.refuse_sharing(on, self.method, self.evaluation)
+        envs = on.envs_for(self.method.batch_size, self.method.envs)
+        unfinished = validation.unfinished(self.method, on, envs)
+        self.close()
+        self._collector = self._evaluator = self.visits = None
+        self.task, self.envs, self.unfinished, self._here = on, envs, unfinished, False
+        self.programs = programs(self.method, self.architecture, unfinished)
+
+    def snapshot(self) -> tuple[dict[str, np.ndarray], Row]:
+        """All that decides the future: arrays by name, and plain data."""
+        arrays = checkpoints.named_arrays(self.state, "state")
+        if self.visits is not None:
+            arrays["visits"] = self.visits
+        data: Row = {"iteration": self.iteration, "previous": self._previous}
+        if self.iteration and not self._here:
+            data["moved"] = True  # to environments in which it has not been yet
+        elif self.iteration and self.method.episodes == "continue" and self.task.native:
+            arrays |= {f"episodes.{k}": v for k, v in self.collector.get_state().items()}
+        return arrays, data
+
+    def restore(self, found: Checkpoint, moved: bool = False) -> None:
+        """Go back to a snapshot; one that is not of this run is refused.
+
+        With `moved` the environments are others: it goes on with new episodes.
+        """
+        state = checkpoints.restored(self.state, found.arrays, "state")
+        iteration, previous = int(state.iteration), found.data.get("previous")
+        if iteration != found.data.get("iteration") or not 0 <= iteration <= self.iterations:
+            raise CheckpointError(f'"{found.path}" holds the state of another iteration')
+        if previous is not None and not (
+            type(previous) is int and 0 <= previous < self.method.paths
+        ):
+            raise CheckpointError(f'"{found.path}": the path picked before is {previous!r}')
+        names = set(checkpoints.named_arrays(self.state, "state"))
+        rest = {name: array for name, array in found.arrays.items() if name not in names}
+        if moved:
+            rest = {n: rest[n] for n in rest if n != "visits" and not n.startswith("episodes.")}
+        here = iteration > 0 and not moved and found.data.get("moved") is not True
+        visits = self._checked_visits(rest.pop("visits", None), here, found)
+        carried = {name.removeprefix("episodes."): array for name, array in rest.items()}
+        continues = self.method.episodes == "continue" and self.task.native and here
+        if len(carried) != len(rest) or bool(carried) != continues:
+            raise CheckpointError(f'"{found.path}" holds arrays of another run: {sorted(rest)}')
+        if carried:
+            try:
+                self.collector.set_state(carried)
+            except (KeyError, TypeError, ValueError) as error:
+                raise CheckpointError(f'"{found.path}": {error}') from error
+        self.state, self.iteration, self._previous, self.visits = state, iteration, previous, visits
+        self._here = here
+
+    def _checked_visits(
+        self, visits: np.ndarray | None, here: bool, found: Checkpoint
+    ) -> np.ndarray | None:
+        """The counts of cells, there exactly if there are cells and something was counted."""
+        envs, wanted = self.collector.envs, None
+        if isinstance(envs, MazeVector) and here:
+            wanted = (self.method.paths, *envs.layout.walls.shape), np.dtype(np.int64)
+        if (None if visits is None else (visits.shape, visits.dtype)) != wanted:
+            raise CheckpointError(f'"{found.path}" does not hold the visits of this run')
+        return visits if visits is None else visits.copy()  # what is read may not be written to
+
+    def digest(self) -> str:
+        """A hash of all parameters and all that is known of the paths."""
+        return checkpoints.digest(checkpoints.named_arrays(self.state, "state"))
+
+    def close(self) -> None:
+        """Release environments and threads."""
+        for part in (self._collector, self._evaluator):
+            if part is not None:
+                part.close()

@@ -1,0 +1,81 @@
+"""What is asked of a run, checked before anything is made of it."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+
+from mppo.algorithm.methods import Method
+from mppo.algorithm.performance import Unfinished
+from mppo.envs.source import Task
+from mppo.errors import BadRequest, SettingsWarning
+from mppo.files.evaluation import Evaluation
+from mppo.machine.seeding import LARGEST
+
+
+def check(method: Method, steps: int, seed: int, evaluation: Evaluation, workers: int) -> None:
+    """Raise for numbers that no run can have."""
+    if steps < method.batch_size:
+        raise BadRequest(
+            f"steps is {steps}, which is below one batch of {method.batch_size}; give at least "
+            f"--steps {method.batch_size}, or a smaller --batch-size"
+        )
+    whole = isinstance(seed, int | np.integer) and not isinstance(seed, bool)
+    if not whole or not 0 <= seed <= LARGEST:
+        raise BadRequest(f"seed is {seed!r}; give a whole number from 0 to {LARGEST} (2^63 - 1)")
+    if workers < 0:
+        raise BadRequest(f"workers is {workers}; give a number of threads, or 0 for all cores")
+    if evaluation.every < 0 or (evaluation.every and evaluation.episodes < 1):
+        raise BadRequest(
+            f"evaluation every {evaluation.every} steps with {evaluation.episodes} episodes; "
+            "give at least one episode, or --eval-every 0 for no evaluation"
+        )
+
+
+def refuse_sharing(on: Task, method: Method, evaluation: Evaluation) -> None:
+    """Raise where training and evaluation would step each other's episodes."""
+    if on.shared and method.episodes == "continue" and evaluation.every:
+        raise BadRequest(
+            f'episodes="continue" with evaluations needs environments for each, and "{on.name}" is '
+            "a single instance; give a callable that makes it, or eval_every=0"
+        )
+
+
+def unfinished(method: Method, on: Task, envs: int) -> Unfinished:
+    """What J makes of episodes that a batch cuts (decision 0036), said where it is a makeshift.
+
+    Too many environments for whole episodes, where fewer would do, are refused.
+    """
+    if on.horizon is None:
+        return "window"
+    batch, limit = method.batch_size, on.horizon
+    steps = batch // envs
+    if steps >= limit:
+        return "drop"
+    if method.episodes == "fresh" and not on.count and batch >= limit:
+        raise BadRequest(
+            f"{envs} environments share a batch of {batch} steps, {steps} each, and an episode of "
+            f'"{on.name}" may take {limit}: no batch would hold a whole one. Use --envs '
+            f"{on.envs_for(batch)}, a --batch-size of {envs * limit} or more, or --episodes "
+            "continue"
+        )
+    warnings.warn(
+        f'a batch gives each environment {steps} steps, and an episode of "{on.name}" may take '
+        f"{limit}: J counts unfinished episodes by their return so far plus V; use --batch-size "
+        f"{envs * limit} or more for whole episodes",
+        SettingsWarning,
+        stacklevel=3,
+    )
+    return "bootstrap"
+
+
+def say_cut(cut: int, episodes: int, name: str, longest: int) -> None:
+    """Warn that episodes of an evaluation were stopped before their end."""
+    warnings.warn(
+        f'{cut} of {episodes} evaluation episodes on "{name}" were stopped after {longest:,} '
+        "steps: their returns are those of that many steps; a time limit "
+        "(gymnasium.wrappers.TimeLimit) gives whole episodes",
+        SettingsWarning,
+        stacklevel=3,
+    )

@@ -1,0 +1,142 @@
+"""Methods as JSON and back, and overrides that say what is wrong with them."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from mppo.algorithm.methods import COMPONENTS, METHODS
+from mppo.algorithm.networks import Mlp
+from mppo.algorithm.picking import Best, RoundRobin
+from mppo.errors import BadRequest
+from mppo.files import settings
+from mppo.paper.figures.make import figure
+from mppo.paper.tables import table
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_json_round_trip(name):
+    method = METHODS[name]
+    text = json.dumps(settings.to_json(method), allow_nan=False)
+    back = settings.from_json(json.loads(text))
+    assert back == method
+    assert hash(back) == hash(method)
+    assert settings.name_of(back) == name
+
+
+def test_every_component_survives_with_its_kind():
+    for axis, kinds in COMPONENTS.items():
+        for kind, component in kinds.items():
+            data = json.loads(json.dumps(settings.to_json(component())))
+            assert data["kind"] == kind
+            assert settings.from_json(data) == component(), axis
+    assert settings.to_json(Mlp((3, 4)))["hidden"] == [3, 4]
+    assert settings.from_json(settings.to_json(Mlp((3, 4)))) == Mlp((3, 4))
+
+
+def test_kinds_are_distinct():
+    kinds = [kind for axis in COMPONENTS.values() for kind in axis]
+    assert len(kinds) == len(set(kinds))
+
+
+def test_a_file_cannot_import():
+    """Opening a file must never run code because the file says so."""
+    for kind in ("os:system", "subprocess:Popen", "tests.worlds:Probe"):
+        with pytest.raises(BadRequest, match=r"not imported|unknown kind"):
+            settings.from_json({"kind": kind})
+
+
+def test_unknown_fields_and_kinds_are_named():
+    data = settings.to_json(METHODS["trpo"]) | {"gama": 0.9}
+    with pytest.raises(BadRequest, match='"method" has no field "gama"; did you mean "gamma"'):
+        settings.from_json(data)
+    with pytest.raises(BadRequest, match='unknown kind "wieghted"; did you mean "weighted"'):
+        settings.from_json({"kind": "wieghted"})
+
+
+def test_unknown_method_with_suggestion():
+    with pytest.raises(BadRequest, match='unknown method "mp-trp"; did you mean "mp-trpo"'):
+        settings.method_named("mp-trp")
+
+
+def test_messages_have_a_stop_where_there_is_no_suggestion():
+    with pytest.raises(BadRequest, match=r'unknown method "zzzzzz"\. The methods are: trpo, '):
+        settings.method_named("zzzzzz")
+    with pytest.raises(BadRequest, match=r'unknown kind "zzzzzz"\. Known: batch-mean, '):
+        settings.from_json({"kind": "zzzzzz"})
+    for make, known in ((table, "table-1"), (figure, "figure-2")):
+        kind = known.partition("-")[0]
+        with pytest.raises(
+            BadRequest, match=rf'unknown {kind} "zzzzzz"\. The {kind}s are: {known}'
+        ):
+            make("zzzzzz", Path(), Path())
+
+
+def test_overrides_reach_in_and_swap():
+    changed = settings.overridden(
+        METHODS["mp-trpo"],
+        {"picking": "best", "picking.ties": "first", "optimiser.max_kl": 0.02, "paths": 3},
+    )
+    assert changed.picking == Best(ties="first")
+    assert (changed.optimiser.max_kl, changed.paths) == (0.02, 3)
+    assert METHODS["mp-trpo"].optimiser.max_kl == 0.01  # nothing mutates a method
+    swapped = settings.overridden(METHODS["trpo"], {"picking": RoundRobin()})
+    assert swapped.picking == RoundRobin()
+    assert settings.name_of(changed) == "custom"
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"pahts": 3}, 'has no field "pahts"; did you mean "paths"'),
+        ({"optimiser.maxkl": 3}, 'has no field "maxkl"; did you mean "max_kl"'),
+        ({"optimizer.max_kl": 3}, 'has no field "optimizer"; did you mean "optimiser"'),
+        ({"picking": "wieghted"}, 'did you mean "weighted"'),
+        ({"value": "seperate"}, "Allowed: shared, independent"),
+        ({"paths": 2.5}, "must be a int"),
+        ({"paths": True}, "must be a int"),
+        ({"paths": 0}, "at least 1"),
+        ({"gamma": "high"}, "must be a float"),
+        ({"gamma": 1.5}, "0 ... 1"),
+        ({"tsallis_index": 0.0}, "positive"),
+        ({"batch_size": 1}, "at least 2"),
+        ({"gamma": float("nan")}, "gamma is nan; it must be finite"),
+        ({"critic.learning_rate": lambda left: left}, "a float, and schedules are not supported"),
+        ({"critic.learning_rate": "linear"}, "a float, and schedules are not supported"),
+        ({"zzzzzz": 1}, 'has no field "zzzzzz". Fields: actions, '),
+        ({"value": "zzzzzz"}, "value is 'zzzzzz'. Allowed: shared, independent"),
+        ({"picking": "zzzzzz"}, 'unknown kind "zzzzzz". Known: best, max-entropy, '),
+        ({"picking": ":"}, 'cannot load ":": ValueError: Empty module name'),
+        ({"picking": "..:x"}, 'cannot load "..:x": TypeError: '),
+        ({"target_kl": 0.1, "optimiser": "ppo"}, 'no "target_kl"; this optimiser has none'),
+        ({"policy_kwargs": {}}, 'no "policy_kwargs"; here the networks are network__hidden'),
+    ],
+)
+def test_bad_overrides_say_what_is_wrong(change, message):
+    with pytest.raises(BadRequest) as caught:
+        settings.overridden(METHODS["mp-trpo"], change)
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"picking.alpha": 1.5},
+        {"picking.alpha": -0.1},
+        {"optimiser.max_kl": -1.0},
+        {"optimiser.cg_iterations": -1},
+        {"critic.minibatch": 0},
+        {"critic.epochs": 0},
+        {"optimiser.shrink": 1.5},
+        {"network.hidden": [8]},
+    ],
+)
+def test_components_refuse_what_makes_no_sense(change):
+    """A value outside a component's range is a request to change, not a crash or NaN later."""
+    try:
+        method = settings.overridden(METHODS["mp-trpo"], change)
+    except BadRequest:
+        return
+    (value,) = change.values()  # or it is accepted in a form that works
+    assert isinstance(value, list), f"{change} was accepted"
+    assert hash(method)

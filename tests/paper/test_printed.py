@@ -82,5 +82,5 @@ def test_stated_growth_is_that_of_the_gpu_column():
 
 def test_the_deviation_behind_a_bracket():
     # 5 of 6 successes: s = 0.408; the printed 0.12 is rounded
-    assert Value(0.83, 0.12).summary.deviation == pytest.approx(0.408, abs=0.02)
+    assert Value(0.83, 0.12).moments.deviation == pytest.approx(0.408, abs=0.02)
     assert Value(1.00, 0.00).rounding == pytest.approx(0.005)

@@ -11,7 +11,6 @@ import pytest
 
 from mppo.errors import BadRequest
 from mppo.paper.cells import Runs, changes, curve, default_budget
-from mppo.paper.document import Document, Section
 from mppo.paper.printed import TABLE_1
 from mppo.paper.tables import table
 from tests.paper.synthetic import write_run
@@ -155,18 +154,6 @@ def test_html_is_whole_and_runs_nothing(grid):
     assert not {"script", "img", "link", "iframe", "a"} & set(tags.seen)
     assert "http:" not in page
     assert "https:" not in page
-
-
-@pytest.mark.parametrize("payload", ["</td><script>x</script>", '"><img onerror=x>', "a|b\x1b[31m"])
-def test_names_from_run_directories_stay_text(payload):
-    page = Document("t", [Section("h", [payload], ["c"], [[payload]], [payload])])
-    tags = Tags()
-    tags.feed(page.render("html"))
-    assert not {"script", "img"} & set(tags.seen)
-    markdown = page.render("md").split("```")[0]  # a command stands in a block of code
-    assert "<script" not in markdown
-    assert "<img" not in markdown
-    assert "\x1b" not in page.render("md") + page.render("csv") + page.render("html")
 
 
 def test_earlier_budgets_are_read_off_longer_runs(tmp_path):

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from mppo.paper.printed import TABLE_1, Value
-from mppo.paper.verdicts import fewest_seeds, of_order, of_value, seeds_for
+from mppo.paper.verdicts import of_order, of_value, seeds_for
+from mppo.statistics.comparisons import fewest_seeds
 from mppo.statistics.intervals import paper_bracket
 
 FULL = (1_000_000, 1_000_000)

@@ -16,11 +16,11 @@ from mppo.envs.tasks import TASKS, Task
 from mppo.errors import CheckpointError
 from mppo.experiments.collection import Record, collect
 from mppo.files import settings
+from mppo.statistics.scores import SOLVED, final_score
 
 TASK = {task.name: task for task in TASKS}
 SUCCESS = {"Maze", "SparseDoublePendulum"}
 """Tasks whose return is 1 for success: a seed counts as solved from a mean of 0.9."""
-SOLVED = 0.9
 
 
 class Score(NamedTuple):
@@ -138,8 +138,7 @@ def curve(record: Record, budget: int) -> Curve | None:
 
 def score(found: Curve) -> Score:
     """The two numbers a run is judged by."""
-    last = max(1, len(found.returns) // 10)
-    return Score(found.seed, float(found.returns[-last:].mean()), float(found.returns.mean()))
+    return Score(found.seed, float(final_score(found.returns)), float(found.returns.mean()))
 
 
 class Runs:

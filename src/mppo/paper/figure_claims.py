@@ -8,10 +8,10 @@ from typing import Any, Literal, NamedTuple
 
 from mppo.paper.artefacts import ALPHAS, PATHS
 from mppo.paper.cells import Cell, Runs
-from mppo.paper.document import Document, Section
 from mppo.paper.printed import BEST_ALPHA, BEST_PATHS
 from mppo.paper.verdicts import Verdict, of_order
 from mppo.paper.words import interval_words, mean_words, run_notes, solved_words, steps_words
+from mppo.report.document import Document, Section
 from mppo.report.style import DISPLAY
 from mppo.statistics.intervals import RESAMPLES, SEED
 

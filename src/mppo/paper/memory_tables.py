@@ -7,8 +7,8 @@ from typing import Any
 
 from mppo.errors import CheckpointError
 from mppo.files.checkpoints import read_json
-from mppo.paper.document import Document, Section
 from mppo.paper.printed import STATED_GROWTH, MemoryTable
+from mppo.report.document import Document, Section
 from mppo.report.style import DISPLAY
 
 LARGEST = 1 << 25  # bytes of a measurement

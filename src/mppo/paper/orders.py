@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from mppo.paper.comparison import Comparison
-from mppo.paper.document import Section
 from mppo.paper.printed import CLAIMS, Claim
-from mppo.paper.verdicts import fewest_seeds, of_order, seeds_for
+from mppo.paper.verdicts import of_order, seeds_for
 from mppo.paper.words import interval_words
+from mppo.report.document import Section
 from mppo.report.style import DISPLAY
 from mppo.statistics.aggregates import stratified
-from mppo.statistics.comparisons import Summary, holm, welch
+from mppo.statistics.comparisons import Moments, fewest_seeds, holm, welch
 from mppo.statistics.intervals import RESAMPLES, SEED
 
 
@@ -55,8 +55,8 @@ def _against(table: Comparison, method: str) -> list[list[str]]:
     ]
     tests = {
         task: welch(
-            Summary.of(table.cells[task, table.ours].finals),
-            Summary.of(table.cells[task, method].finals),
+            Moments.of(table.cells[task, table.ours].finals),
+            Moments.of(table.cells[task, method].finals),
         )
         for task in tasks
     }

@@ -6,11 +6,11 @@ import math
 
 from mppo.paper.cells import TASK, Cell, default_budget
 from mppo.paper.comparison import Comparison
-from mppo.paper.document import Document, Section
 from mppo.paper.orders import against_each, interquartile, over_tasks
 from mppo.paper.printed import SEEDS
 from mppo.paper.verdicts import of_value
 from mppo.paper.words import interval_words, run_notes, seeds_words, solved_words, steps_words
+from mppo.report.document import Document, Section
 from mppo.report.style import DISPLAY
 from mppo.statistics.intervals import paper_bracket, t_interval
 

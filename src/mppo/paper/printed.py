@@ -6,11 +6,10 @@ the paper's source where that is at hand.
 
 from __future__ import annotations
 
-import math
 from typing import Literal, NamedTuple
 
-from mppo.statistics.comparisons import Summary
-from mppo.statistics.intervals import t_quantile
+from mppo.statistics.comparisons import Moments
+from mppo.statistics.intervals import PAPER_LEVEL, t_half_width
 
 SEEDS = 6
 """Seeds of every printed value (0-5)."""
@@ -30,10 +29,10 @@ class Value(NamedTuple):
         return 0.5 * 10.0**-self.digits
 
     @property
-    def summary(self) -> Summary:
+    def moments(self) -> Moments:
         """The group of six seeds behind it, if the bracket is t(0.75) s / sqrt(6)."""
-        deviation = self.bracket * math.sqrt(SEEDS) / t_quantile(0.75, SEEDS - 1)
-        return Summary(self.mean, deviation, SEEDS)
+        deviation = self.bracket / float(t_half_width(1.0, SEEDS, PAPER_LEVEL))
+        return Moments(self.mean, deviation, SEEDS)
 
 
 class Printed(NamedTuple):

@@ -12,9 +12,9 @@ from mppo.envs.tasks import TASKS
 from mppo.experiments.collection import Record, collect
 from mppo.experiments.grid import Grid
 from mppo.paper.cells import SUCCESS, Cell, cell, changes
-from mppo.paper.document import Document, Section
 from mppo.paper.verdicts import Verdict, of_order
 from mppo.paper.words import interval_words, mean_words, seeds_words, solved_words, steps_words
+from mppo.report.document import Document, Section
 from mppo.statistics.intervals import RESAMPLES, SEED
 
 NAMES = {task.id: task.name for task in TASKS}

@@ -8,10 +8,10 @@ from mppo.errors import BadRequest, did_you_mean
 from mppo.paper import figure_claims, panels, sweeps
 from mppo.paper.cells import Runs
 from mppo.paper.comparison import Comparison
-from mppo.paper.document import FORMATS
 from mppo.paper.figure_claims import CONCLUSIONS
 from mppo.paper.memory_tables import memory_document
 from mppo.paper.printed import MEMORY, TABLES
+from mppo.report.document import FORMATS
 
 SWEEP = "sweep"
 """The table of any grid, whatever it was made for."""

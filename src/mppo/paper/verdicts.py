@@ -10,7 +10,7 @@ import numpy as np
 
 from mppo.paper.printed import Value
 from mppo.statistics.aggregates import probability_of_improvement
-from mppo.statistics.comparisons import Summary, effect_size, least_p, seeds_needed, welch
+from mppo.statistics.comparisons import Moments, effect_size, fewest_seeds, seeds_needed, welch
 from mppo.statistics.intervals import Interval, t_interval
 
 Word = Literal["reproduced", "not resolved", "contradicted", "missing"]
@@ -62,7 +62,7 @@ def of_value(finals: Any, printed: Value, scale: float, steps: tuple[int, int]) 
     near = abs(ours.estimate - printed.mean) <= NEAR * scale
     if sharp and (near or ours.contains(printed.mean, printed.rounding)):
         return Verdict("reproduced", n)
-    difference = welch(Summary.of(finals), printed.summary, LEVEL).difference
+    difference = welch(Moments.of(finals), printed.moments, LEVEL).difference
     if not near and not ours.contains(printed.mean) and not difference.contains(0.0):
         low, high = (end if abs(end) >= 0.005 else 0.0 for end in difference[1:])
         return Verdict(
@@ -71,17 +71,6 @@ def of_value(finals: Any, printed: Value, scale: float, steps: tuple[int, int]) 
     if not sharp:
         return Verdict("not resolved", n, f"the interval is too wide (±{ours.half_width:.2f})")
     return Verdict("not resolved", n, "the paper's own error allows it")
-
-
-def fewest_seeds(level: float = 1 - LEVEL) -> int:
-    """Seeds on each side from which an order can be decided at all.
-
-    With fewer, even complete separation has a two-sided p above 5 %.
-
-    >>> fewest_seeds()
-    4
-    """
-    return next(n for n in range(2, 100) if least_p(n, n) < level)
 
 
 def of_order(ours: Sequence[Any], theirs: Sequence[Any]) -> tuple[Interval | None, Verdict]:
@@ -101,5 +90,5 @@ def of_order(ours: Sequence[Any], theirs: Sequence[Any]) -> tuple[Interval | Non
 
 def seeds_for(better: Value, worse: Value) -> int | None:
     """Seeds on each side that see the paper's own difference with 80 % power."""
-    effect = effect_size(better.summary, worse.summary)
+    effect = effect_size(better.moments, worse.moments)
     return None if math.isnan(effect) else seeds_needed(effect)

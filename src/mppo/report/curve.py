@@ -7,14 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-# two-sided 95 % points of Student's t with 1, 2, ... degrees of freedom
-_T95 = (
-    12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469, 2.3646, 2.3060, 2.2622, 2.2281,
-    2.2010, 2.1788, 2.1604, 2.1448, 2.1314, 2.1199, 2.1098, 2.1009, 2.0930, 2.0860,
-    2.0796, 2.0739, 2.0687, 2.0639, 2.0595, 2.0555, 2.0518, 2.0484, 2.0452, 2.0423,
-)  # fmt: skip
-_Z95 = 1.959964
-
+from mppo.statistics.intervals import Interval, t_half_width, t_interval
 
 FEWEST = 3  # curves from which an interval is drawn: that of two says next to nothing
 
@@ -36,34 +29,10 @@ class Summary(NamedTuple):
     count: np.ndarray  # curves behind each point
 
 
-def t95(freedom: int) -> float:
-    """The 97.5 % point of Student's t.
-
-    >>> t95(5), round(t95(40), 3)
-    (2.5706, 2.021)
-    """
-    if freedom <= len(_T95):
-        return _T95[freedom - 1]
-    z = _Z95  # Cornish and Fisher's expansion: good to 1e-4 here
-    first = (z**3 + z) / (4 * freedom)
-    second = (5 * z**5 + 16 * z**3 + 3 * z) / (96 * freedom**2)
-    return z + first + second
-
-
-def interval(values: np.ndarray) -> tuple[float, float]:
-    """Mean and half width of its 95 % t interval; the width is not a number for fewer than two.
-
-    >>> mean, half = interval(np.array([1.0, 2.0, 3.0]))
-    >>> mean, round(half, 3)
-    (2.0, 2.484)
-    """
+def interval(values: np.ndarray) -> Interval:
+    """The mean of the known values with its 95 % t interval; not numbers where there are none."""
     known = values[np.isfinite(values)]
-    if not len(known):
-        return math.nan, math.nan
-    if len(known) < 2:
-        return float(known[0]), math.nan
-    error = known.std(ddof=1) / math.sqrt(len(known))
-    return float(known.mean()), t95(len(known) - 1) * float(error)
+    return t_interval(known) if len(known) else Interval(math.nan, math.nan, math.nan)
 
 
 def summarised(lines: list[Line]) -> Summary:
@@ -79,8 +48,7 @@ def summarised(lines: list[Line]) -> Summary:
     mean = np.where(count > 0, filled.sum(0) / np.maximum(count, 1), np.nan)
     spread = np.where(np.isfinite(table), table - mean, 0.0)
     deviation = np.sqrt((spread**2).sum(0) / np.maximum(count - 1, 1))
-    t = np.array([t95(n - 1) if n >= FEWEST else np.nan for n in count])
-    half = t * deviation / np.sqrt(np.maximum(count, 1))
+    half = t_half_width(deviation, np.where(count >= FEWEST, count, np.nan))
     return Summary(x, mean, mean - half, mean + half, count)
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from mppo.report.compare import Group
 from mppo.report.curve import Line
 from mppo.report.read import RunRecord, column
+from mppo.statistics.scores import final_score
 
 
 class Ending(NamedTuple):
@@ -63,7 +64,7 @@ def final_return(run: RunRecord, evaluated: bool | None = None, at: float = np.i
         evaluated = bool(len(returns(run, True).x))
     line = returns(run, evaluated)
     known = line.y[line.x <= at]
-    return float(known[-max(1, len(known) // 10) :].mean()) if len(known) else float("nan")
+    return float(final_score(known)) if len(known) else float("nan")
 
 
 def best_return(run: RunRecord) -> float:

@@ -49,8 +49,8 @@ def results(groups: Sequence[Group], looks: Looks) -> str:
     rows, unlike = [], not same_point(groups)
     for group in groups:
         found = ending(group)
-        mean, half = interval(found.returns)
-        width = f"± {text.value(half, 2)}" if np.isfinite(half) else ""
+        end = interval(found.returns)
+        width = f"± {text.value(end.half_width, 2)}" if np.isfinite(end.half_width) else ""
         where = f" <small>{_at(found)}</small>" if unlike else ""
         seeds = " ".join(text.value(final) for final in np.sort(found.returns))
         lacking = f" <small>{missing(group)}</small>" if missing(group) else ""
@@ -58,7 +58,7 @@ def results(groups: Sequence[Group], looks: Looks) -> str:
             [
                 named(group, looks),
                 counts(group, found) + lacking,
-                f"<b>{text.value(mean)}</b> {width}{where}",
+                f"<b>{text.value(end.estimate)}</b> {width}{where}",
                 tag("span", seeds, class_="seeds"),
                 text.value(max(best_return(run) for run in group.runs)),
             ]
@@ -76,7 +76,8 @@ def standings(groups: Sequence[Group], looks: Looks) -> str:
     entries, unlike = [], not same_point(groups)
     for group in groups:
         found = ending(group)
-        mean, half = interval(found.returns)
+        end = interval(found.returns)
+        half = end.half_width
         width = f" <small>± {text.value(half, 2)}</small>" if np.isfinite(half) else ""
         seeds = " ".join(text.value(final) for final in np.sort(found.returns))
         count = f"{counts(group, found)} run{'s' * (len(group.runs) > 1)}"
@@ -86,7 +87,7 @@ def standings(groups: Sequence[Group], looks: Looks) -> str:
             tag(
                 "li",
                 tag("span", named(group, looks), class_="name")
-                + f"<b>{text.value(mean)}{width}</b>"
+                + f"<b>{text.value(end.estimate)}{width}</b>"
                 + tag("span", "; ".join(filter(None, words))),
             )
         )

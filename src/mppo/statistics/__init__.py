@@ -1,4 +1,4 @@
-"""What can be said about a handful of seeds: intervals, aggregates, comparisons; numpy and SciPy.
+"""What can be said about a handful of seeds: scores, intervals, aggregates, comparisons.
 
 Every random draw comes from a Generator with the fixed seed `SEED`, which the tables print.
 """

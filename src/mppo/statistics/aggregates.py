@@ -1,4 +1,4 @@
-"""One number for many tasks: interquartile mean, probability of improvement, profiles.
+"""One number for many tasks: interquartile mean and probability of improvement.
 
 A table of scores is a list with an array of seeds for each task; tasks may differ in their number
 of seeds. Intervals are percentiles of a bootstrap that draws seeds within each task (stratified).
@@ -12,32 +12,27 @@ from typing import Any
 
 import numpy as np
 
-from mppo.statistics.intervals import CHUNK, RESAMPLES, SEED, Interval
+from mppo.statistics.intervals import RESAMPLES, SEED, Interval, Numbers
 
-Scores = Sequence[Any]
+CHUNK = 10_000  # resamples held in memory at a time
+Scores = Sequence[Numbers]
 """For each task the scores of its seeds."""
 
 
-def iqm(scores: Any) -> float:
-    """Mean of the middle half of all values.
+def iqm(scores: np.ndarray) -> Any:
+    """Mean of the middle half of the values, which are the last axis.
 
-    >>> iqm([0.0, 1.0, 2.0, 100.0])
-    1.5
+    >>> iqm(np.array([[0.0, 1.0, 2.0, 100.0], [0.0, 0.0, 4.0, 4.0]])).tolist()
+    [1.5, 2.0]
     """
-    flat = np.sort(np.asarray(scores, float), axis=None)
-    cut = len(flat) // 4
-    return float(flat[cut : len(flat) - cut].mean())
+    from scipy.stats import trim_mean
 
-
-def middle_mean(rows: np.ndarray) -> np.ndarray:
-    """The interquartile mean of every row."""
-    cut = rows.shape[1] // 4
-    return np.sort(rows, axis=1)[:, cut : rows.shape[1] - cut].mean(1)
+    return trim_mean(scores, 0.25, axis=-1)
 
 
 def stratified(
     scores: Scores,
-    statistic: Callable[[np.ndarray], np.ndarray] = middle_mean,
+    statistic: Callable[[np.ndarray], np.ndarray] = iqm,
     level: float = 0.95,
     resamples: int = RESAMPLES,
     seed: int = SEED,
@@ -52,13 +47,13 @@ def stratified(
     """
     tasks = [np.asarray(task, float) for task in scores]
     rng = np.random.default_rng(seed)
-    found = np.empty(resamples)
+    values = np.empty(resamples)
     for start in range(0, resamples, CHUNK):
         size = min(CHUNK, resamples - start)
         drawn = [task[rng.integers(0, len(task), (size, len(task)))] for task in tasks]
-        found[start : start + size] = statistic(np.concatenate(drawn, axis=1))
+        values[start : start + size] = statistic(np.concatenate(drawn, axis=1))
     estimate = float(statistic(np.concatenate(tasks)[None])[0])
-    return Interval(estimate, *_percentiles(found, level))
+    return _percentile_interval(estimate, values, level)
 
 
 def probability_of_improvement(
@@ -75,41 +70,29 @@ def probability_of_improvement(
     >>> [float(end) for end in probability_of_improvement([[2.0, 3.0]], [[1.0, 2.0]])]
     [0.875, 0.5, 1.0]
     """
-    beats = [_beats(x, y) for x, y in zip(ours, theirs, strict=True)]
+    wins = [beats(x, y) for x, y in zip(ours, theirs, strict=True)]
     rng = np.random.default_rng(seed)
     total = np.zeros(resamples)
-    for table in beats:
-        n, m = table.shape
-        mine = rng.multinomial(n, np.full(n, 1 / n), resamples)
-        others = rng.multinomial(m, np.full(m, 1 / m), resamples)
-        total += np.einsum("rn,nm,rm->r", mine, table, others, optimize=True) / (n * m)
-    estimate = float(np.mean([table.mean() for table in beats]))
-    return Interval(estimate, *_percentiles(total / len(beats), level))
+    for table in wins:
+        total += resampled_wins(table, resamples, rng)
+    estimate = float(np.mean([table.mean() for table in wins]))
+    return _percentile_interval(estimate, total / len(wins), level)
 
 
-def _beats(x: Any, y: Any) -> np.ndarray:
-    """1 where a value of x exceeds one of y, 1/2 where they are equal."""
+def beats(x: Numbers, y: Numbers) -> np.ndarray:
+    """1 where a value of x [n] exceeds one of y [m], 1/2 where they are equal: [n, m]."""
     x, y = np.asarray(x, float)[:, None], np.asarray(y, float)[None]
     return (x > y) + 0.5 * (x == y)
 
 
-def performance_profile(scores: Scores, thresholds: Any) -> np.ndarray:
-    """The share of all runs with a score above each threshold.
-
-    >>> performance_profile([[0.0, 1.0], [2.0, 3.0]], [0.5, 2.5]).tolist()
-    [0.75, 0.25]
-    """
-    flat = np.concatenate([np.asarray(task, float) for task in scores])
-    return (flat[None] > np.asarray(thresholds, float)[:, None]).mean(1)
+def resampled_wins(table: np.ndarray, resamples: int, rng: np.random.Generator) -> np.ndarray:
+    """The mean of a table of wins for resampled seeds on both sides, once for each resample."""
+    n, m = table.shape
+    rows = rng.multinomial(n, np.full(n, 1 / n), resamples)
+    columns = rng.multinomial(m, np.full(m, 1 / m), resamples)
+    return np.einsum("rn,nm,rm->r", rows, table, columns, optimize=True) / (n * m)
 
 
-def profile_interval(
-    scores: Scores, threshold: float, level: float = 0.95, resamples: int = RESAMPLES
-) -> Interval:
-    """One point of a performance profile with its stratified bootstrap interval."""
-    return stratified(scores, lambda rows: (rows > threshold).mean(1), level, resamples)
-
-
-def _percentiles(values: np.ndarray, level: float) -> tuple[float, float]:
+def _percentile_interval(estimate: float, values: np.ndarray, level: float) -> Interval:
     low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
-    return float(low), float(high)
+    return Interval(estimate, float(low), float(high))

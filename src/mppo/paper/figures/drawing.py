@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mppo.files.atomic import write_atomically
-from mppo.statistics.intervals import t_quantile
+from mppo.statistics.intervals import t_half_width
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -57,8 +56,7 @@ def draw_band(axes: Any, steps: np.ndarray, values: np.ndarray, colour: str, lev
     """Shade the t interval of the mean over seeds [seeds, points]."""
     n = len(values)
     if n > 1:
-        half = t_quantile((1 + level) / 2, n - 1) * values.std(0, ddof=1) / math.sqrt(n)
-        mean = values.mean(0)
+        half, mean = t_half_width(values.std(0, ddof=1), n, level), values.mean(0)
         axes.fill_between(
             steps / 1e6, mean - half, mean + half, color=colour, alpha=0.13, linewidth=0
         )

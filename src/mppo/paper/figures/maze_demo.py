@@ -11,6 +11,7 @@ import numpy as np
 from mppo.files.run_directory import rows
 from mppo.paper.figures.drawing import STEPS_LABEL, draw_maze, draw_seeds, draw_visits, right_half
 from mppo.report.style import COLOURS, DISPLAY
+from mppo.statistics.scores import SOLVED, final_score, last_tenth
 
 
 class Curves(NamedTuple):
@@ -49,14 +50,13 @@ def curves(directories: list[Path]) -> Curves:
 
 def summary(name: str, found: Curves) -> dict[str, str]:
     """One line of the closing table: the last tenth of the evaluations."""
-    last = max(1, len(found.steps) // 10)
-    final = found.returns[:, -last:].mean(1)
+    final = final_score(found.returns)
     return {
         "method": name,
-        "solved": f"{int((final >= 0.9).sum())} of {len(final)}",
+        "solved": f"{int((final >= SOLVED).sum())} of {len(final)}",
         "mean return": f"{final.mean():.2f}",
         "each seed": " ".join(f"{value:.2f}" for value in final),
-        "entropy": f"{found.entropies[:, -last:].mean():.2f}",
+        "entropy": f"{last_tenth(found.entropies).mean():.2f}",
     }
 
 

@@ -1,0 +1,190 @@
+"""A page of sections with tables, as Markdown, CSV or self-contained HTML; the same bytes always.
+
+Every table that this project writes as Markdown is written by `markdown_table`. Cells may hold
+names and messages from run directories, so every format escapes them.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING
+
+from mppo.errors import BadRequest
+from mppo.report import text
+
+if TYPE_CHECKING:
+    import jinja2
+
+FORMATS = ("md", "csv", "html")
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+PAGE = """\
+<!doctype html>
+<html lang="en"><head><meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; \
+style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{{ page.title|visible }}</title>
+<style>
+body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 80rem; padding: 0 1rem;
+  color: #1a1a1a; background: #fff; }
+table { border-collapse: collapse; margin: 1rem 0; font-variant-numeric: tabular-nums;
+  font-size: 13px; display: block; overflow-x: auto; }
+th, td { border-bottom: 1px solid #ccc; padding: .3rem .6rem; text-align: left;
+  vertical-align: top; }
+th { border-bottom: 2px solid #666; }
+td { white-space: pre-line; }
+code { background: #f2f2f2; padding: 0 .2em; overflow-wrap: anywhere; }
+</style></head>
+<body>
+<h1>{{ page.title|visible }}</h1>
+{% for section in page.sections %}
+<h2>{{ section.heading|visible }}</h2>
+{% for paragraph in section.text %}
+<p>{{ paragraph|visible }}</p>
+{% endfor %}
+{% if section.rows %}
+<table><thead><tr>
+{%- for name in section.columns %}<th>{{ name|visible }}</th>{% endfor %}</tr></thead>
+<tbody>
+{% for row in section.rows %}
+<tr>{% for cell in row %}<td>{{ cell|visible }}</td>{% endfor %}</tr>
+{% endfor %}
+</tbody></table>
+{% endif %}
+{% for command in section.commands %}
+<p><code>{{ command|visible }}</code></p>
+{% endfor %}
+{% endfor %}
+</body></html>
+"""
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading, paragraphs and at most one table; a cell may have several lines."""
+
+    heading: str
+    text: Sequence[str] = ()
+    columns: Sequence[str] = ()
+    rows: Sequence[Sequence[str]] = ()
+    commands: Sequence[str] = ()
+
+    @classmethod
+    def of_rows(cls, heading: str, text: Sequence[str], rows: Sequence[dict[str, str]]) -> Section:
+        """A section whose rows name their columns; all have the same ones, in the same order."""
+        columns = list(rows[0]) if rows else []
+        return cls(heading, text, columns, [[row[name] for name in columns] for row in rows])
+
+
+@dataclass(frozen=True)
+class Document:
+    """A title and sections."""
+
+    title: str
+    sections: Sequence[Section]
+
+    def render(self, form: str = "md") -> str:
+        """The page in one of the formats."""
+        if form not in FORMATS:
+            raise BadRequest(f'unknown format "{form}"; the formats are {", ".join(FORMATS)}')
+        return {"md": _markdown, "csv": _csv, "html": _html}[form](self)
+
+
+def visible(words: str) -> str:
+    """Text without control characters and marks that turn its direction; its lines stay lines.
+
+    >>> visible("a\\x1b[31mb\\n\\u202ec")
+    'a\\\\u001b[31mb\\n\\\\u202ec'
+    """
+    return "\n".join(text.visible(line, len(line)) for line in words.split("\n"))
+
+
+def markdown_table(columns: Iterable[str], rows: Iterable[Iterable[str]]) -> list[str]:
+    r"""The lines of a table in Markdown.
+
+    >>> markdown_table(["method", "K"], [["a|b", "1\n2"]])
+    ['| method | K |', '|---|---|', '| a\\|b | 1<br>2 |']
+    """
+    columns = list(columns)
+    return [_piped(columns), "|" + "---|" * len(columns), *map(_piped, rows)]
+
+
+def _piped(cells: Iterable[str]) -> str:
+    return "| " + " | ".join("<br>".join(map(_inline, c.split("\n"))) for c in cells) + " |"
+
+
+def _inline(words: str) -> str:
+    """Text that Markdown shows as it is: no tags, tables or links come into being.
+
+    >>> _inline("<b>|x| <= 1")
+    '&lt;b>\\\\|x\\\\| <= 1'
+    """
+    words = visible(words).replace("\n", " ").replace("&", "&amp;")
+    words = re.sub(r"<(?=[a-zA-Z/!?])", "&lt;", words)  # only these can begin a tag
+    return words.replace("|", "\\|").replace("](", "]\\(")
+
+
+def _markdown(page: Document) -> str:
+    lines = [f"# {_inline(page.title)}"]
+    for section in page.sections:
+        lines += ["", f"## {_inline(section.heading)}"]
+        for paragraph in section.text:
+            lines += ["", _inline(paragraph)]
+        if section.rows:
+            lines += ["", *markdown_table(section.columns, section.rows)]
+        if section.commands:
+            commands = (visible(command).replace("\n", " ") for command in section.commands)
+            lines += ["", "```", *(command.replace("```", "") for command in commands), "```"]
+    return "\n".join(lines) + "\n"
+
+
+def guarded(cell: str) -> str:
+    """A cell that no spreadsheet takes for a formula; numbers stay numbers.
+
+    >>> guarded("=1+1"), guarded("-470.05"), guarded("-470.05 (57.65)")
+    ("'=1+1", '-470.05', "'-470.05 (57.65)")
+    """
+    try:
+        float(cell)
+    except ValueError:
+        return f"'{cell}" if cell.startswith(FORMULA) else cell
+    return cell
+
+
+def _csv(page: Document) -> str:
+    """All tables one below the other, a blank line between; the first column names the table."""
+    blocks = []
+    for section in page.sections:
+        if section.rows:
+            out = io.StringIO()
+            write = csv.writer(out, lineterminator="\n").writerow
+            write(["panel", *section.columns])
+            for row in section.rows:
+                cells = (visible(cell).replace("\n", "; ") for cell in (section.heading, *row))
+                write(map(guarded, cells))
+            blocks.append(out.getvalue())
+    return "\n".join(blocks)
+
+
+def _html(page: Document) -> str:
+    return _template().render(page=page)
+
+
+@cache
+def _template() -> jinja2.Template:
+    """The template of a page; it escapes all that is put into it."""
+    import jinja2
+
+    environment = jinja2.Environment(
+        autoescape=True,
+        trim_blocks=True,
+        keep_trailing_newline=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    environment.filters["visible"] = visible
+    return environment.from_string(PAGE)

@@ -150,7 +150,7 @@ BAD = [
     (["paper", "status", "nowhere"], "holds no grid"),
     (["paper", "table", "figure-3", "."], "mppo paper figure figure-3"),
     (["paper", "table", "table-3", "."], "did you mean"),
-    (["paper", "figure", "figure-2", "nowhere", "--out", "a.svg"], "not a directory of runs"),
+    (["paper", "figure", "figure-2", "nowhere", "--out", "a.svg"], "is not a directory; give"),
     (["paper", "figure", "figure-2", ".", "--out", "a.pdf"], "must end in .svg or .png"),
     (["paper", "compact", "nowhere", "--out", "x"], "holds no grid"),
     (["sweep", "none.toml", "--out", "x"], "cannot read"),

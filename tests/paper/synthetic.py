@@ -82,3 +82,11 @@ def write_run(
 
 def _lines(path, rows):
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+def rows_of(page, heading):
+    """The table below a heading, as dictionaries."""
+    part = page.split(f"## {heading}\n")[1].split("\n## ")[0]
+    lines = [line for line in part.splitlines() if line.startswith("|")]
+    head, _, *body = [[cell.strip() for cell in line[1:-1].split(" | ")] for line in lines]
+    return [dict(zip(head, row, strict=True)) for row in body]

@@ -11,8 +11,8 @@ from mppo.paper.artefacts import (
     PPO_METHODS,
     TASKS,
     TRPO_METHODS,
-    chosen,
-    runs_of,
+    distinct_runs,
+    runs_by_artefact,
     task_named,
 )
 
@@ -23,7 +23,7 @@ IDS = [
 
 
 def of(*names, **filters):
-    return chosen([ARTEFACTS[name] for name in names], **filters)
+    return runs_by_artefact([ARTEFACTS[name] for name in names], **filters)
 
 
 def test_every_table_and_figure_of_the_paper_is_there():
@@ -54,15 +54,15 @@ def test_the_numbers_of_runs_follow_from_the_paper():
 
 
 def test_shared_runs_are_run_once():
-    assert len(runs_of(of("figure-2", "figure-3", "figure-4", "figure-9"))) == 18
-    assert len(runs_of(of("figure-7", "table-1"))) == 336
+    assert len(distinct_runs(of("figure-2", "figure-3", "figure-4", "figure-9"))) == 18
+    assert len(distinct_runs(of("figure-7", "table-1"))) == 336
     # K = 8 and alpha = 0.1 are MP-TRPO itself, K = 2 is MP-PPO, and the base methods are shared
-    assert len(runs_of(of("table-1", "table-2", "figure-5", "figure-6"))) == 528 + 36 + 24
-    assert [run.seed for run in runs_of(of("figure-2"))] == sorted([0, 1, 2, 3, 4, 5] * 3)
+    assert len(distinct_runs(of("table-1", "table-2", "figure-5", "figure-6"))) == 528 + 36 + 24
+    assert [run.seed for run in distinct_runs(of("figure-2"))] == sorted([0, 1, 2, 3, 4, 5] * 3)
 
 
 def test_budgets_are_those_of_the_tasks():
-    budgets = {(run.env, run.name): run.steps for run in runs_of(of("table-1", "table-2"))}
+    budgets = {(run.env, run.name): run.steps for run in distinct_runs(of("table-1", "table-2"))}
     for task in DESCRIBED:
         if task.id in COMPARED_TASKS:
             assert budgets[task.id, "mp-trpo"] == task.trpo_steps

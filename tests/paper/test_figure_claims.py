@@ -6,8 +6,7 @@ from mppo.cli import main
 from mppo.paper.figure_claims import together
 from mppo.paper.tables import table
 from mppo.paper.verdicts import Verdict
-from tests.paper.synthetic import write_run
-from tests.paper.test_tables import rows_of
+from tests.paper.synthetic import rows_of, write_run
 
 
 def runs(root, task, method, level, changes=None, seeds=6):

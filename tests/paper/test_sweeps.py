@@ -6,8 +6,7 @@ from mppo.cli import main
 from mppo.errors import BadRequest
 from mppo.experiments.grid import Grid
 from mppo.paper.tables import table
-from tests.paper.synthetic import write_run
-from tests.paper.test_tables import rows_of
+from tests.paper.synthetic import rows_of, write_run
 
 LITERAL = {"gain": "literal"}
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mppo.paper.printed import TABLE_1, Value
-from mppo.paper.verdicts import of_order, of_value, seeds_for
+from mppo.paper.verdicts import judge_order, judge_value, seeds_to_see
 from mppo.statistics.comparisons import fewest_seeds
 from mppo.statistics.intervals import paper_bracket
 
@@ -14,7 +14,7 @@ SCALE = TABLE_1.scale("Hopper")
 
 
 def word(finals, value=HOPPER, scale=SCALE, steps=FULL):
-    return of_value(finals, value, scale, steps).word
+    return judge_value(finals, value, scale, steps).word
 
 
 def test_a_value_is_reproduced_contradicted_or_not_resolved():
@@ -43,7 +43,7 @@ def test_differences_that_do_not_matter_do_not_contradict():
 
 
 def test_shorter_runs_decide_nothing():
-    found = of_value([100.0] * 6, HOPPER, SCALE, (1_000_000, 5_000_000))
+    found = judge_value([100.0] * 6, HOPPER, SCALE, (1_000_000, 5_000_000))
     assert str(found) == "not resolved at 6 seeds: 1,000,000 of 5,000,000 steps"
 
 
@@ -63,24 +63,24 @@ def test_false_contradictions_are_rare_and_true_ones_are_found():
 def test_an_order_needs_four_seeds_and_an_interval_off_one_half():
     assert fewest_seeds() == 4
     high, low = [[5.0, 6.0, 7.0, 8.0]], [[1.0, 2.0, 3.0, 4.0]]
-    assert of_order(high, low)[1].word == "reproduced"
-    assert of_order(low, high)[1].word == "contradicted"
-    assert of_order(high, high)[1].word == "not resolved"
-    three = of_order([[5.0, 6.0, 7.0]], [[1.0, 2.0, 3.0]])
+    assert judge_order(high, low)[1].word == "reproduced"
+    assert judge_order(low, high)[1].word == "contradicted"
+    assert judge_order(high, high)[1].word == "not resolved"
+    three = judge_order([[5.0, 6.0, 7.0]], [[1.0, 2.0, 3.0]])
     assert str(three[1]) == "not resolved at 3 seeds: needs 4 seeds"
-    assert of_order([], [])[1].word == "missing"
+    assert judge_order([], [])[1].word == "missing"
 
 
 def test_seeds_needed_for_the_paper_s_own_effects():
     value = TABLE_1.value
     # 310.36 with s = 211 and 376: d = 1.02
-    assert seeds_for(value("Hopper", "mp-trpo"), value("Hopper", "trpo")) == 17
+    assert seeds_to_see(value("Hopper", "mp-trpo"), value("Hopper", "trpo")) == 17
     # 1.75 with s = 15 and 7: the paper's own difference on Swimmer is noise
-    assert seeds_for(value("Swimmer", "mp-trpo"), value("Swimmer", "multi-trpo")) == 705
+    assert seeds_to_see(value("Swimmer", "mp-trpo"), value("Swimmer", "multi-trpo")) == 705
     tie = value("SparseDoublePendulum", "trpo")
-    assert seeds_for(tie, tie) is None
+    assert seeds_to_see(tie, tie) is None
 
 
 @pytest.mark.parametrize(("seeds", "shown"), [(1, "at 1 seed:"), (2, "at 2 seeds")])
 def test_words_agree_with_the_number_of_seeds(seeds, shown):
-    assert shown in str(of_value([0.0, 9000.0][:seeds], HOPPER, SCALE, FULL))
+    assert shown in str(judge_value([0.0, 9000.0][:seeds], HOPPER, SCALE, FULL))

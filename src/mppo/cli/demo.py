@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from rich.console import Console
@@ -19,8 +20,13 @@ from mppo.experiments.drive import Driver
 from mppo.experiments.grid import Grid
 from mppo.experiments.local import LocalWorkers
 from mppo.experiments.spec import RunSpec, spec
+from mppo.paper.artefacts import MAZE, MAZE_METHODS
+from mppo.report.document import markdown_table
+from mppo.statistics.scores import SOLVED, last_tenth
 
-COMPARED = ("trpo", "multi-trpo", "mp-trpo")
+if TYPE_CHECKING:
+    from mppo.paper.figures.maze import MazeRuns
+
 ABOUT = """\
 TRPO, Multi-TRPO and MP-TRPO on the Maze with the same number of samples: live
 progress, a table, and one picture of returns, entropies and state visits.
@@ -54,7 +60,7 @@ def main(command: str, words: list[str]) -> int:
 
 def _demo(out: Path, seeds: int, steps: int, jobs: int) -> int:
     console = Console()
-    specs = [spec(name, "mppo/Maze-v0", seed, steps) for seed in range(seeds) for name in COMPARED]
+    specs = [spec(name, MAZE, seed, steps) for seed in range(seeds) for name in MAZE_METHODS]
     grid = Grid(out)
     grid.remember("demo", specs)
     done = sum(map(grid.finished, specs))
@@ -87,7 +93,7 @@ def _demo(out: Path, seeds: int, steps: int, jobs: int) -> int:
             )
     if driver.failures:
         return SOME_FAILED
-    _show(console, grid, specs)
+    _show(console, out, seeds, steps)
     return 0
 
 
@@ -97,7 +103,7 @@ def _progress(grid: Grid, specs: list[RunSpec]) -> Table:
         table.add_column(name, no_wrap=True)
     from mppo.files.run_directory import rows
 
-    for method in COMPARED:
+    for method in MAZE_METHODS:
         mine = [run for run in specs if run.name == method]
         total = sum(run.steps for run in mine)
         done = sum(map(grid.steps_done, mine))
@@ -118,33 +124,41 @@ def _progress(grid: Grid, specs: list[RunSpec]) -> Table:
     return table
 
 
-def _show(console: Console, grid: Grid, specs: list[RunSpec]) -> None:
-    from mppo.paper.figures.maze_demo import curves, maze_figure, summary
+def _show(console: Console, out: Path, seeds: int, steps: int) -> None:
+    from mppo.paper.cells import Runs
+    from mppo.paper.figures.maze import demo_picture, maze_runs
 
-    out = grid.root
-    found = {
-        name: curves([grid.directory(run) for run in specs if run.name == name])
-        for name in COMPARED
-    }
-    lines = [summary(name, curve) for name, curve in found.items()]
+    runs = maze_runs(Runs(out), MAZE_METHODS, steps, range(seeds))
+    lines = [_line(of) for of in runs]
     table = Table(title="Maze, last tenth of the evaluations", box=None, pad_edge=False)
     for name in lines[0]:
         table.add_column(name, no_wrap=True)
     for line in lines:
         table.add_row(*line.values())
     console.print(table)
-    maze_figure(found, out / "maze.png", NOTE)
-    seeds, steps = len({run.seed for run in specs}), specs[0].steps
+    demo_picture(runs, out / "maze.png", NOTE)
     page = [
         "# Figures 2 and 3: the Maze\n",
         f"`mppo demo --seeds {seeds} --steps {steps}`: seeds 0-{seeds - 1}, {steps:,} steps, "
         "layout `two-walls`, 10 episodes with sampled actions every 10,000 steps. Below: the last "
-        "tenth of these evaluations; a seed counts as solved from a mean of 0.9.\n",
-        "| " + " | ".join(lines[0]) + " |",
-        "|" + "---|" * len(lines[0]),
-        *("| " + " | ".join(line.values()) + " |" for line in lines),
+        f"tenth of these evaluations; a seed counts as solved from a mean of {SOLVED}.\n",
+        *markdown_table(lines[0], [line.values() for line in lines]),
         "\n![returns, entropies and visits](maze.png)\n",
         f"In the picture: {NOTE}.\n",
     ]
     (out / "maze.md").write_text("\n".join(page), encoding="utf-8")
     console.print(f"the picture: {out / 'maze.png'}, the table: {out / 'maze.md'}", highlight=False)
+
+
+def _line(of: MazeRuns) -> dict[str, str]:
+    """One line of the closing table: the last tenth of the evaluations."""
+    from mppo.paper.words import finals_words
+
+    _, entropies = of.entropies()
+    return {
+        "method": of.method,
+        "solved": f"{of.cell.solved} of {of.cell.seeds}",
+        "mean return": f"{of.cell.finals.mean():.2f}",
+        "each seed": finals_words(of.cell),
+        "entropy": f"{last_tenth(entropies).mean():.2f}",
+    }

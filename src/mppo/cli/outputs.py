@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import sys
 from pathlib import Path
 
 from mppo.errors import BadRequest
+
+FORMATS = ("md", "csv", "html")
 
 
 def table_options(parser: argparse.ArgumentParser) -> None:
@@ -20,26 +21,23 @@ def table_options(parser: argparse.ArgumentParser) -> None:
         "any grid, each beside the plainest",
     )
     add("dir", metavar="DIR", help="directory of the grid")
-    add("--format", choices=("md", "csv", "html"), help="(by the name of --out; md)")
+    add("--format", choices=FORMATS, help="(by the name of --out; md)")
     add("--out", metavar="FILE", help="where to write it (standard output)")
 
 
 def write_table(options: argparse.Namespace) -> int:
     """Print a table, or write it to a file."""
-    from mppo.paper.artefacts import ARTEFACTS, artefact_named
-    from mppo.paper.figure_claims import CONCLUSIONS
-    from mppo.paper.tables import SWEEP, table
+    from mppo.files.atomic import write_atomically
+    from mppo.paper.tables import table
 
-    tables = [name for name, artefact in ARTEFACTS.items() if artefact.kind == "table"]
-    tables += [*CONCLUSIONS, SWEEP]
-    chosen = SWEEP if options.id == SWEEP else artefact_named(options.id, tables).id
     ending = Path(options.out).suffix.removeprefix(".") if options.out else ""
-    form = options.format or (ending if ending in ("md", "csv", "html") else "md")
-    text = table(chosen, _existing(options.dir), form)
+    form = options.format or (ending if ending in FORMATS else "md")
+    text = table(options.id, Path(options.dir), form)
     if options.out is None:
         sys.stdout.write(text)
     else:
-        _write(Path(options.out), text)
+        write_atomically(_writable(Path(options.out)), text.encode())
+        print(options.out)
     return 0
 
 
@@ -53,20 +51,12 @@ def figure_options(parser: argparse.ArgumentParser) -> None:
 
 def draw_figure(options: argparse.Namespace) -> int:
     """Draw a figure into a file."""
-    from mppo.paper.artefacts import ARTEFACTS, artefact_named
-
-    figures = [name for name, artefact in ARTEFACTS.items() if artefact.kind == "figure"]
-    chosen, out = artefact_named(options.id, figures).id, Path(options.out)
-    if out.suffix not in (".svg", ".png"):
-        raise BadRequest(f'"{out}" must end in .svg or .png')
-    if not out.absolute().parent.is_dir():
-        raise BadRequest(f'cannot write "{out}": its directory does not exist')
-    if importlib.util.find_spec("matplotlib") is None:
-        raise BadRequest('figures are drawn with matplotlib: pip install "mppo[report]"')
-    root = _existing(options.dir)
     from mppo.paper.figures.make import figure
 
-    for path in figure(chosen, root, out):
+    out = _writable(Path(options.out))
+    if out.suffix not in (".svg", ".png"):
+        raise BadRequest(f'"{out}" must end in .svg or .png')
+    for path in figure(options.id, Path(options.dir), out):
         print(path)
     return 0
 
@@ -94,16 +84,7 @@ def copy_compact(options: argparse.Namespace) -> int:
     return 0
 
 
-def _existing(directory: str) -> Path:
-    if not Path(directory).is_dir():
-        raise BadRequest(f'"{directory}" is not a directory of runs')
-    return Path(directory)
-
-
-def _write(path: Path, text: str) -> None:
-    from mppo.files.atomic import write_atomically
-
+def _writable(path: Path) -> Path:
     if not path.absolute().parent.is_dir():
         raise BadRequest(f'cannot write "{path}": its directory does not exist')
-    write_atomically(path, text.encode())
-    print(path)
+    return path

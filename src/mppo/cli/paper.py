@@ -63,13 +63,13 @@ def _list_options(parser: argparse.ArgumentParser) -> None:
 def _list(options: argparse.Namespace) -> int:
     from mppo.cli.gridview import duration
     from mppo.machine.threads import available_cores
-    from mppo.paper.artefacts import ARTEFACTS, runs_of
+    from mppo.paper.artefacts import ARTEFACTS, distinct_runs
     from mppo.paper.costs import calibration, cost
 
     cores = options.jobs or available_cores()
     measured = calibration(measure=not options.no_calibrate, say=_say)
     wanted = {name: artefact.runs() for name, artefact in ARTEFACTS.items()}
-    everything = runs_of(wanted)
+    everything = distinct_runs(wanted)
 
     def row(name: str, title: str, runs: list) -> dict[str, Any]:
         hours = None if measured is None else sum(cost(run, measured) for run in runs) / cores
@@ -139,13 +139,14 @@ def seeds_of(words: list[str] | None) -> list[int] | None:
 
 def _run(options: argparse.Namespace) -> int:
     from mppo.experiments.grid import Grid
-    from mppo.paper.artefacts import ARTEFACTS, artefact_named, chosen, runs_of
+    from mppo.paper.artefacts import ARTEFACTS, distinct_runs, known_name, runs_by_artefact
 
     names = list(ARTEFACTS) if "all" in options.ids else options.ids
-    artefacts = [artefact_named(name) for name in dict.fromkeys(names)]
+    artefacts = [ARTEFACTS[known_name(name)] for name in dict.fromkeys(names)]
     trained = [artefact for artefact in artefacts if artefact.measured == "runs"]
-    wanted = chosen(trained, options.tasks, options.methods, seeds_of(options.seeds), options.steps)
-    runs = runs_of(wanted)
+    seeds = seeds_of(options.seeds)
+    wanted = runs_by_artefact(trained, options.tasks, options.methods, seeds, options.steps)
+    runs = distinct_runs(wanted)
     grid, on = Grid(usable(options.out)), workers(options)
     for name, specs in wanted.items():
         if specs:

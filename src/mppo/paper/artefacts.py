@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, Literal, NamedTuple
 
 from mppo.algorithm.methods import METHODS
@@ -32,6 +33,8 @@ TRPO_METHODS = (
     "trpo",
 )
 PPO_METHODS = ("mp-ppo", "multi-ppo-independent", "multi-ppo", "ppo")
+MAZE_METHODS = ("trpo", "multi-trpo", "mp-trpo")
+"""Section 3.1, the motivating example."""
 MAZE = "mppo/Maze-v0"
 PENDULUM = "mppo/SparseDoublePendulum-v0"
 COMPARED_TASKS = (
@@ -113,63 +116,34 @@ _VARYING_K = tuple(
     Variant(method, (("paths", k),)) for method in ("mp-trpo", "mp-ppo") for k in PATHS
 )
 _VARYING_ALPHA = tuple(Variant("mp-trpo", (("picking.alpha", alpha),)) for alpha in ALPHAS)
-_MOTIVATION = _named("trpo", "multi-trpo", "mp-trpo")
+_MAZE, _MP_TRPO = _named(*MAZE_METHODS), _named("mp-trpo")
+_TRPO, _PPO = _named(*TRPO_METHODS), _named(*PPO_METHODS)
+_BESIDE_BASES = (*_VARYING_K, *_named("trpo", "ppo"))
 
 ARTEFACTS = {
     artefact.id: artefact
     for artefact in (
-        Artefact("figure-2", "Maze: return and entropy", (MAZE,), _MOTIVATION),
-        Artefact("figure-3", "Maze: where each method went", (MAZE,), _MOTIVATION),
-        Artefact(
-            "figure-4",
-            "Maze: the course of picking, one seed",
-            (MAZE,),
-            _named("mp-trpo"),
-            (0,),
-        ),
-        Artefact(
-            "figure-5",
-            "Varying K, beside TRPO and PPO",
-            (PENDULUM,),
-            (*_VARYING_K, *_named("trpo", "ppo")),
-        ),
+        Artefact("figure-2", "Maze: return and entropy", (MAZE,), _MAZE),
+        Artefact("figure-3", "Maze: where each method went", (MAZE,), _MAZE),
+        Artefact("figure-4", "Maze: the course of picking, one seed", (MAZE,), _MP_TRPO, (0,)),
+        Artefact("figure-5", "Varying K, beside TRPO and PPO", (PENDULUM,), _BESIDE_BASES),
         Artefact("figure-6", "Varying alpha", (PENDULUM,), _VARYING_ALPHA),
-        Artefact(
-            "figure-7",
-            "MP-TRPO, six baselines: curves",
-            COMPARED_TASKS,
-            _named(*TRPO_METHODS),
-        ),
-        Artefact(
-            "table-1",
-            "MP-TRPO, six baselines: at the end",
-            COMPARED_TASKS,
-            _named(*TRPO_METHODS),
-        ),
-        Artefact(
-            "figure-8",
-            "MP-PPO, three baselines: curves",
-            COMPARED_TASKS,
-            _named(*PPO_METHODS),
-        ),
-        Artefact(
-            "table-2",
-            "MP-PPO, three baselines: at the end",
-            COMPARED_TASKS,
-            _named(*PPO_METHODS),
-        ),
-        Artefact("figure-9", "Maze: picked paths of six seeds", (MAZE,), _named("mp-trpo")),
+        Artefact("figure-7", "MP-TRPO, six baselines: curves", COMPARED_TASKS, _TRPO),
+        Artefact("table-1", "MP-TRPO, six baselines: at the end", COMPARED_TASKS, _TRPO),
+        Artefact("figure-8", "MP-PPO, three baselines: curves", COMPARED_TASKS, _PPO),
+        Artefact("table-2", "MP-PPO, three baselines: at the end", COMPARED_TASKS, _PPO),
+        Artefact("figure-9", "Maze: picked paths of six seeds", (MAZE,), _MP_TRPO),
         Artefact("table-memory-trpo", "Memory of TRPO and MP-TRPO by K", measured="memory"),
         Artefact("table-memory-ppo", "Memory of PPO and MP-PPO by K", measured="memory"),
     )
 }
 
 
-def artefact_named(name: str, among: Iterable[str] = ARTEFACTS) -> Artefact:
-    """The table or figure of that name."""
-    known = list(among)
+def known_name(name: str, known: Iterable[str] = ARTEFACTS) -> str:
+    """The name of a table or figure, if it is among the known ones; else it is refused."""
+    known = list(known)
     if name in known:
-        return ARTEFACTS[name]
+        return name
     if name in ARTEFACTS:
         kind = ARTEFACTS[name].kind
         raise BadRequest(f'"{name}" is a {kind}: mppo paper {kind} {name} ...')
@@ -194,7 +168,7 @@ def task_named(name: str) -> str:
     raise BadRequest(f'unknown task "{name}"{hint} (any other environment: mppo sweep)')
 
 
-def chosen(
+def runs_by_artefact(
     artefacts: Sequence[Artefact],
     tasks: Sequence[str] | None = None,
     methods: Sequence[str] | None = None,
@@ -205,29 +179,22 @@ def chosen(
 
     A task or method that none of them has is refused: it would silently give nothing.
     """
-    there_tasks = distinct_in_order(env for artefact in artefacts for env in artefact.tasks)
-    there_methods = distinct_in_order(v.method for a in artefacts for v in a.variants)
-    names = ", ".join(artefact.id for artefact in artefacts)
     envs = None if tasks is None else [task_named(task) for task in tasks]
     for method in methods or ():
         if method not in METHODS:
             hint = did_you_mean(method, METHODS) or f"; known are {', '.join(METHODS)}"
             raise BadRequest(f'unknown method "{method}"{hint}')
-    for what, wanted, there in (("task", envs, there_tasks), ("method", methods, there_methods)):
-        missing = [name for name in wanted or () if name not in there]
-        if missing:
-            raise BadRequest(
-                f'{names} has no runs of the {what} "{missing[0]}"; of {", ".join(there) or "none"}'
-            )
+    their_tasks = [env for artefact in artefacts for env in artefact.tasks]
+    their_methods = [variant.method for artefact in artefacts for variant in artefact.variants]
+    for what, asked, theirs in (("task", envs, their_tasks), ("method", methods, their_methods)):
+        for name in asked or ():
+            if name not in theirs:
+                ids = ", ".join(artefact.id for artefact in artefacts)
+                others = ", ".join(dict.fromkeys(theirs)) or "none"
+                raise BadRequest(f'{ids} has no runs of the {what} "{name}"; of {others}')
     return {a.id: a.runs(envs, methods, seeds, steps) for a in artefacts}
 
 
-def distinct_in_order(items: Iterable[str]) -> list[str]:
-    """Each once, in the order of their first appearance."""
-    return list(dict.fromkeys(items))
-
-
-def runs_of(wanted: dict[str, list[RunSpec]]) -> list[RunSpec]:
+def distinct_runs(runs: dict[str, list[RunSpec]]) -> list[RunSpec]:
     """All runs of several artefacts, each once; lower seeds first."""
-    runs: list[RunSpec] = distinct(run for specs in wanted.values() for run in specs)
-    return sorted(runs, key=lambda run: run.seed)
+    return sorted(distinct(chain(*runs.values())), key=lambda run: run.seed)

@@ -1,36 +1,31 @@
-"""One cell of a table from run directories: which runs belong to it, and what they scored."""
+"""Our runs in the cells of the paper's tables: which belong to a cell, and what they scored."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from mppo.algorithm.methods import METHODS
-from mppo.envs.tasks import TASKS, Task
+from mppo.envs.tasks import TASKS
 from mppo.errors import CheckpointError
 from mppo.experiments.collection import Record, collect
 from mppo.files import settings
+from mppo.paper.artefacts import default_steps
+from mppo.paper.printed import Metric, PrintedTable
 from mppo.statistics.scores import SOLVED, final_score
 
-TASK = {task.name: task for task in TASKS}
+ENV_ID = {task.name: task.id for task in TASKS}
+TASK_NAME = {task.id: task.name for task in TASKS}
 SUCCESS = {"Maze", "SparseDoublePendulum"}
-"""Tasks whose return is 1 for success: a seed counts as solved from a mean of 0.9."""
-
-
-class Score(NamedTuple):
-    """What one run is judged by; fixed before any result was seen."""
-
-    seed: int
-    final: float
-    """Mean return of the last tenth of the evaluations."""
-    area: float
-    """Mean return of all evaluations: the area under the curve over its length."""
+"""Tasks whose return is 1 for success, so that a seed can solve them."""
+Changes = dict[str, Any]
+"""Fields of a method, by dotted name, with values of any kind that JSON has."""
 
 
 class Curve(NamedTuple):
@@ -41,9 +36,47 @@ class Curve(NamedTuple):
     returns: np.ndarray
 
 
-def default_budget(task: Task, method: str) -> int:
-    """Steps our runs of that method spend on a task."""
-    return task.ppo_steps if method.endswith("ppo") or "-ppo-" in method else task.trpo_steps
+@dataclass(frozen=True)
+class Cell:
+    """All runs of one method on one task, read at one budget."""
+
+    task: str
+    method: str
+    budget: int
+    curves: tuple[Curve, ...]
+    """Of every seed that came to the budget."""
+    states: Counter[str] = field(default_factory=Counter)
+    """How the runs of the other seeds stand."""
+
+    @property
+    def seeds(self) -> int:
+        """How many seeds came to the budget."""
+        return len(self.curves)
+
+    @property
+    def finals(self) -> np.ndarray:
+        """The mean of the last tenth of the evaluations, of every seed."""
+        return np.array([final_score(curve.returns) for curve in self.curves])
+
+    @property
+    def areas(self) -> np.ndarray:
+        """The mean of all evaluations of every seed: the area under the curve over its length."""
+        return np.array([curve.returns.mean() for curve in self.curves])
+
+    def scores(self, metric: Metric) -> np.ndarray:
+        """The score of every seed."""
+        return self.finals if metric == "final" else self.areas
+
+    @property
+    def solved(self) -> int:
+        """Seeds that solved a task with returns of 0 or 1."""
+        return int((self.finals >= SOLVED).sum())
+
+    def stacked(self) -> tuple[np.ndarray, np.ndarray]:
+        """Steps and returns [seeds, points]; seeds that differ in their steps are joined."""
+        steps = self.curves[0].steps
+        values = [np.interp(steps, curve.steps, curve.returns) for curve in self.curves]
+        return steps, np.array(values)
 
 
 @cache
@@ -51,7 +84,7 @@ def _standard(method: str) -> dict[str, Any] | None:
     return settings.to_json(METHODS[method]) if method in METHODS else None
 
 
-def differences(resolved: dict[str, Any], base: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+def differences(resolved: dict[str, Any], base: dict[str, Any], prefix: str = "") -> Changes:
     """The fields in which resolved settings differ from others, by dotted name.
 
     A field that an older version did not have yet is at its default.
@@ -60,66 +93,28 @@ def differences(resolved: dict[str, Any], base: dict[str, Any], prefix: str = ""
     >>> differences({"paths": 4, "picking": {"alpha": 0.0}}, usual)
     {'paths': 4, 'picking.alpha': 0.0}
     """
-    found: dict[str, Any] = {}
+    changed: Changes = {}
     for name, new in sorted(resolved.items()):
         old = base.get(name)
         if new == old:
             continue
         if isinstance(new, dict) and isinstance(old, dict):
-            found |= differences(new, old, f"{prefix}{name}.")
+            changed |= differences(new, old, f"{prefix}{name}.")
         else:
-            found[f"{prefix}{name}"] = new
-    return found
+            changed[f"{prefix}{name}"] = new
+    return changed
 
 
-def changes(record: Record) -> dict[str, Any] | None:
+def changes(record: Record) -> Changes | None:
     """What a run changes of the method it is named after; None for a name of somebody else's."""
     base = _standard(record.method)
     if base is None:
         return None
-    where = {f"env.{name}": value for name, value in record.env_kwargs.items()}
-    return differences(record.settings, base) | where
+    arguments = {f"env.{name}": value for name, value in record.env_kwargs.items()}
+    return differences(record.settings, base) | arguments
 
 
-@dataclass(frozen=True)
-class Cell:
-    """All runs of one method on one task, read at one budget."""
-
-    task: str
-    method: str
-    budget: int
-    scores: tuple[Score, ...]
-    curves: tuple[Curve, ...]
-    states: Counter = field(default_factory=Counter)
-    """How many runs came to the budget, and how the others stand."""
-
-    @property
-    def finals(self) -> np.ndarray:
-        """The final score of every seed."""
-        return np.array([score.final for score in self.scores])
-
-    @property
-    def areas(self) -> np.ndarray:
-        """The area score of every seed."""
-        return np.array([score.area for score in self.scores])
-
-    def stacked(self) -> tuple[np.ndarray, np.ndarray]:
-        """Steps and returns [seeds, points]; seeds that differ in their steps are joined."""
-        steps = self.curves[0].steps
-        values = [np.interp(steps, curve.steps, curve.returns) for curve in self.curves]
-        return steps, np.array(values)
-
-    def metric(self, name: str) -> np.ndarray:
-        """Scores by the name of the metric."""
-        return self.finals if name == "final" else self.areas
-
-    @property
-    def solved(self) -> int:
-        """Seeds that solved a task with returns of 0 or 1."""
-        return int((self.finals >= SOLVED).sum())
-
-
-def curve(record: Record, budget: int) -> Curve | None:
+def read_curve(record: Record, budget: int) -> Curve | None:
     """Evaluations of a run up to a budget, or None if it has not come that far.
 
     An evaluation takes place at the first end of an iteration at or after its time, so the one
@@ -132,76 +127,95 @@ def curve(record: Record, budget: int) -> Curve | None:
     complete = record.steps >= budget and bool(every) and every[-1]["steps"] >= record.steps
     if not rows or not (complete or rows[-1]["steps"] >= budget):
         return None
-    steps = np.array([row["steps"] for row in rows], float)
-    return Curve(record.seed, steps, np.array([row["mean_return"] for row in rows], float))
+    steps, returns = (
+        np.array([row[name] for row in rows], float) for name in ("steps", "mean_return")
+    )
+    return Curve(record.seed, steps, returns)
 
 
-def score(found: Curve) -> Score:
-    """The two numbers a run is judged by."""
-    return Score(found.seed, float(final_score(found.returns)), float(found.returns.mean()))
+def read_cell(task: str, method: str, budget: int, records: Iterable[Record]) -> Cell:
+    """What these runs say at a budget; a seed that was run twice counts once."""
+    curves: dict[int, Curve] = {}
+    states: dict[int, str] = {}
+    for record in records:
+        try:
+            known = read_curve(record, budget)
+        except (CheckpointError, KeyError, TypeError, ValueError):
+            states.setdefault(record.seed, "unreadable")
+            continue
+        if known is not None:
+            curves.setdefault(record.seed, known)
+        elif record.steps >= budget:
+            # finished, yet not to be read: run without evaluations, stopped early, or a torn file
+            state = "not evaluated to its end" if record.finished else record.state
+            states.setdefault(record.seed, state)
+    others = Counter(state for seed, state in states.items() if seed not in curves)
+    return Cell(task, method, budget, tuple(curves[seed] for seed in sorted(curves)), others)
 
 
 class Runs:
     """The runs below a directory, by task and method."""
 
     records: list[Record]
+    left_out: list[Record]
 
     def __init__(self, root: Path):
-        self.records = collect(root)
-        names = {task.id: task.name for task in TASKS}
-        self._by: dict[tuple[str, str], list[tuple[dict[str, Any], Record]]] = {}
-        self.left_out: list[Record] = []
+        self.records, self.left_out = collect(root), []
+        self._by: dict[tuple[str, str], list[tuple[Changes, Record]]] = {}
         for record in self.records:
-            changed = changes(record)
-            if record.broken or changed is None or record.env not in names:
+            changed, task = changes(record), TASK_NAME.get(record.env)
+            if record.broken or changed is None or task is None:
                 self.left_out.append(record)
             else:
-                self._by.setdefault((names[record.env], record.method), []).append(
-                    (changed, record)
-                )
+                self._by.setdefault((task, record.method), []).append((changed, record))
 
-    def records_of(self, task: str, method: str, changed: dict[str, Any]) -> list[Record]:
-        """Runs of a method with exactly these changes."""
-        return [record for found, record in self._by.get((task, method), []) if found == changed]
+    def records_of(self, task: str, method: str, changed: Changes | None = None) -> list[Record]:
+        """Runs of a method with exactly these changes, or with none."""
+        every = self._by.get((task, method), [])
+        return [record for theirs, record in every if theirs == (changed or {})]
 
-    def varied(self, task: str, method: str) -> list[tuple[dict[str, Any], Record]]:
-        """Runs of a method that change something."""
-        return [(found, record) for found, record in self._by.get((task, method), []) if found]
+    def variations(self, task: str, method: str) -> list[Changes]:
+        """What the runs of a method change that change something."""
+        return [changed for changed, _ in self._by.get((task, method), []) if changed]
 
     def budget(self, task: str, methods: Iterable[str]) -> int:
         """The budget at which most seeds of these methods can be read; the largest of several."""
         methods = list(methods)
-        records = [record for name in methods for record in self.records_of(task, name, {})]
-        default = default_budget(TASK[task], methods[0])
+        default = default_steps(ENV_ID[task], methods[0])
+        records = [record for name in methods for record in self.records_of(task, name)]
         candidates = {min(record.steps, default) for record in records} or {default}
-        return max(candidates, key=lambda steps: (self._readable(task, methods, steps), steps))
+        readable = lambda steps: sum(self.cell(task, name, steps).seeds for name in methods)
+        return max(candidates, key=lambda steps: (readable(steps), steps))
 
-    def _readable(self, task: str, methods: list[str], steps: int) -> int:
-        return sum(len(self.cell(task, name, steps).scores) for name in methods)
-
-    def cell(
-        self, task: str, method: str, budget: int, changed: dict[str, Any] | None = None
-    ) -> Cell:
-        """One cell of the table."""
-        return cell(task, method, budget, self.records_of(task, method, changed or {}))
+    def cell(self, task: str, method: str, budget: int, changed: Changes | None = None) -> Cell:
+        """One cell of a table."""
+        return read_cell(task, method, budget, self.records_of(task, method, changed))
 
 
-def cell(task: str, method: str, budget: int, records: Iterable[Record]) -> Cell:
-    """What these runs say at a budget; a seed that was run twice counts once."""
-    curves: dict[int, Curve] = {}
-    others: dict[int, str] = {}
-    for record in records:
-        try:
-            found = curve(record, budget)
-        except (CheckpointError, KeyError, TypeError, ValueError):
-            others.setdefault(record.seed, "unreadable")
-            continue
-        if found is not None:
-            curves.setdefault(record.seed, found)
-        elif record.steps >= budget:
-            # finished, yet not to be read: run without evaluations, stopped early, or a torn file
-            state = "not evaluated to its end" if record.finished else record.state
-            others.setdefault(record.seed, state)
-    states = Counter(state for seed, state in others.items() if seed not in curves)
-    ordered = tuple(curves[seed] for seed in sorted(curves))
-    return Cell(task, method, budget, tuple(map(score, ordered)), ordered, states)
+@dataclass(frozen=True)
+class Reproduction:
+    """A printed table and our runs of it."""
+
+    printed: PrintedTable
+    runs: Runs
+    root: Path
+
+    @cached_property
+    def cells(self) -> dict[tuple[str, str], Cell]:
+        """The cell of every task and method, at the budget of the task."""
+        cells = {}
+        for task in self.printed.rows:
+            budget = self.runs.budget(task, self.printed.methods)
+            for method in self.printed.methods:
+                cells[task, method] = self.runs.cell(task, method, budget)
+        return cells
+
+    @property
+    def ours(self) -> str:
+        """The method the table is about."""
+        return self.printed.methods[0]
+
+    def tasks_with(self, seeds: int, *methods: str) -> list[str]:
+        """The tasks on which each of these methods has so many seeds or more."""
+        fewest = lambda task: min(self.cells[task, method].seeds for method in methods)
+        return [task for task in self.printed.rows if fewest(task) >= seeds]

@@ -6,14 +6,19 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from mppo.algorithm.methods import METHODS
 from mppo.algorithm.optimisers.ppo import Ppo
 from mppo.experiments.spec import RunSpec
 from mppo.machine.threads import ONE_THREAD
 from mppo.paper.artefacts import MAZE, TASKS
+
+if TYPE_CHECKING:
+    from mppo.training.run import Run
 
 SIMULATED = 2_000  # steps of every task
 ITERATIONS = 4  # of every kind of method; the first one compiles
@@ -23,41 +28,35 @@ Calibration = dict[str, dict[str, float]]
 """Seconds for a simulated step by task, and for an update by kind of method."""
 
 
-def cost(run: RunSpec, measured: Calibration) -> float:
+def cost(run: RunSpec, seconds: Calibration) -> float:
     """Seconds of one core for a run, if every evaluation lasts to its horizon."""
     from mppo.envs import tasks
 
     horizon = next(task.horizon for task in tasks.TASKS if task.id == run.env)
-    evaluation = run.evaluation
-    beside = evaluation.episodes + evaluation.deterministic_episodes
-    evaluated = beside * horizon / evaluation.every if evaluation.every else 0.0
-    updates = run.steps / run.batch_size
+    episodes = run.evaluation.episodes + run.evaluation.deterministic_episodes
+    evaluated = episodes * horizon / run.evaluation.every if run.evaluation.every else 0.0
     kind = "ppo" if isinstance(run.method.optimiser, Ppo) else "trpo"
-    return (
-        run.steps * measured["step"][run.env] * (1 + evaluated) + updates * measured["update"][kind]
-    )
+    simulation = run.steps * (1 + evaluated) * seconds["step"][run.env]
+    return simulation + run.steps / run.batch_size * seconds["update"][kind]
 
 
 def calibration(measure: bool, say: Callable[[str], None]) -> Calibration | None:
-    """What was measured here before, or now; None if it must not be."""
+    """What was measured here before, or now; None if nothing was and nothing may be."""
     file = _cache()
     known = _read(file)
     if known is not None or not measure:
         return known
     say("measuring this machine (half a minute, once; best when nothing else is under way) ...")
-    answer = subprocess.run(
-        [sys.executable, "-m", "mppo.paper.costs"],
-        env={**os.environ, **ONE_THREAD},
-        stdout=subprocess.PIPE,
-        check=True,
-    )
-    found = {"machine": _machine(), **json.loads(answer.stdout)}
+    command = [sys.executable, "-m", "mppo.paper.costs"]
+    environment = {**os.environ, **ONE_THREAD}
+    answer = subprocess.run(command, env=environment, stdout=subprocess.PIPE, check=True)
+    seconds = {"machine": _machine(), **json.loads(answer.stdout)}
     try:
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        file.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+        file.write_text(json.dumps(seconds, indent=1) + "\n", encoding="utf-8")
     except OSError:
         say(f"cannot keep the measurement in {file}")
-    return found
+    return seconds
 
 
 def _cache() -> Path:
@@ -66,82 +65,69 @@ def _cache() -> Path:
 
 
 def _machine() -> dict[str, Any]:
+    """What a measurement depends on; of any type that JSON has."""
     from mppo.bench.machine import description
 
-    found = description()
-    return {name: found[name] for name in ("processor", "cores", "versions")}
+    machine = description()
+    return {name: machine[name] for name in ("processor", "cores", "versions")}
 
 
 def _read(file: Path) -> Calibration | None:
+    """The measurement in a file, if it is whole and of this machine."""
     try:
-        found = json.loads(file.read_text(encoding="utf-8"))
-        fits = found["machine"] == _machine()
-        fits = fits and set(TASKS) <= set(found["step"]) and set(KINDS) <= set(found["update"])
-        return found if fits else None
+        seconds = json.loads(file.read_text(encoding="utf-8"))
+        whole = set(TASKS) <= set(seconds["step"]) and set(KINDS) <= set(seconds["update"])
+        return seconds if whole and seconds["machine"] == _machine() else None
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
 
-def measured() -> Calibration:
+def measure_all() -> Calibration:
     """Measure steps of every task and updates of every kind of method, in this process."""
-    from mppo.algorithm.methods import METHODS
     from mppo.envs.source import task
     from mppo.files.evaluation import Evaluation
     from mppo.training.run import Run
 
-    step: dict[str, float] = {}
-    update: dict[str, float] = {}
-    for env in TASKS:
-        step[env] = _step(env)
+    update = {}
     for kind in KINDS:
         method = METHODS[kind]
         run = Run(method, task(MAZE), ITERATIONS * method.batch_size, 0, Evaluation(0), 1)
-        update[kind] = _update(run)
+        update[kind] = min(_update_seconds(run) for _ in range(ITERATIONS))
         run.close()
-    return {"step": step, "update": update}
+    return {"step": {env: _step_seconds(env) for env in TASKS}, "update": update}
 
 
-def _update(run: Any) -> float:
-    """The quickest update of some iterations."""
-    import time
-
-    seconds = []
-    for _ in range(ITERATIONS):
-        started = time.perf_counter()
-        run.iterate()
-        seconds.append(time.perf_counter() - started - run.simulation)
-    return min(seconds)
+def _update_seconds(run: Run) -> float:
+    """Seconds of one iteration without its simulation."""
+    started = time.perf_counter()
+    run.iterate()
+    return time.perf_counter() - started - run.simulation
 
 
-def _step(env: str) -> float:
+def _step_seconds(env: str) -> float:
     """Seconds of one step with a random policy, policy included."""
-    import time
-
     from mppo.acting.actor import Actor
-    from mppo.algorithm.methods import METHODS
     from mppo.algorithm.policies import Architecture
     from mppo.envs.source import task
     from mppo.machine.lazy import jax
     from mppo.rollouts.collector import Collector
 
     method, on = METHODS["trpo"], task(env)
-    spaces = on.spaces
+    spaces, envs = on.spaces, on.envs_for(method.batch_size)
     architecture = Architecture(
         spaces.observation_size, spaces.head, method.network, True, spaces.action_scale
     )
     actor = Actor(architecture, architecture.init(jax.random.key(0)))
-    envs = on.envs_for(method.batch_size)
-    collector = Collector(
-        on.make(envs), spaces, SIMULATED // envs, 0, "fresh", False, method.gamma, 1
-    )
+    steps = SIMULATED // envs
+    collector = Collector(on.make(envs), spaces, steps, 0, "fresh", False, method.gamma, 1)
     try:
         collector(actor, 0, 0)
         started = time.perf_counter()
         collector(actor, 0, 1)
-        return (time.perf_counter() - started) / (SIMULATED // envs * envs)
+        return (time.perf_counter() - started) / (steps * envs)
     finally:
         collector.close()
 
 
 if __name__ == "__main__":
-    print(json.dumps(measured()))
+    print(json.dumps(measure_all()))

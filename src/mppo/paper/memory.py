@@ -1,4 +1,4 @@
-"""The memory tables: one part of `mppo bench`, kept in the directory of the grid."""
+"""The memory tables of Appendix C: measured by a part of `mppo bench`, kept with the grid."""
 
 from __future__ import annotations
 
@@ -7,15 +7,21 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from mppo.errors import BadRequest
+from mppo.errors import BadRequest, CheckpointError
 from mppo.files.atomic import write_atomically
 from mppo.files.checkpoints import read_json
+from mppo.paper.printed import STATED_GROWTH, MemoryTable
+from mppo.report.document import Document, Section
+from mppo.report.style import DISPLAY
 
 FILE = "memory.json"
-LARGEST = 1 << 24  # bytes
+LARGEST = 1 << 25  # bytes of a measurement
+Measurement = dict[str, Any]
+"""The JSON of `mppo bench`, read back."""
+Spread = dict[str, float]
 
 
-def measure(root: Path, say: Callable[[str], None]) -> dict[str, Any]:
+def measure(root: Path, say: Callable[[str], None]) -> Measurement:
     """Measure both tables unless that was done here before."""
     file = root / FILE
     if file.exists():
@@ -34,3 +40,86 @@ def measure(root: Path, say: Callable[[str], None]) -> dict[str, Any]:
     text = json.dumps(plain(result), indent=1, allow_nan=False) + "\n"
     write_atomically(file, text.encode())
     return result
+
+
+def document(printed: MemoryTable, root: Path) -> Document:
+    """Resident memory against K: the growth is ours to compare, not the size."""
+    measurement, ours, notes = _measurement(printed, root)
+    paths, percent = STATED_GROWTH[printed.base]
+    text = [
+        f"{printed.source}, on SparseDoublePendulum. Ours: resident memory of the whole process, "
+        "median (least to most) of the repetitions, at the end and at its peak. The paper's "
+        "numbers are of another implementation and machine: compare the growth with K.",
+        f"Section 4.3 states {percent} % more memory for K = {paths}: the growth of the paper's "
+        "GPU column. We use no GPU.",
+    ]
+    columns = ["method", "ours: MiB at the end", "ours: MiB at the peak", "growth"]
+    columns += ["paper: memory (M)", "growth", "paper: GPU memory (M)", "growth"]
+    rows = [_row(printed, k, ours) for k in printed.rows]
+    sections = [Section("Resident memory", text, columns, rows)]
+    if not ours:
+        command = f"mppo bench --only memory --json {root / FILE}"
+        sections.append(Section("Missing", ["No measurement was found here."], commands=[command]))
+    notes = [*_provenance(measurement), *notes]
+    if notes:
+        sections.append(Section("Measurement", notes))
+    return Document(f"{printed.identifier}: ours beside the paper's", sections)
+
+
+def _row(printed: MemoryTable, k: int, ours: dict[int, tuple[Spread, Spread]]) -> list[str]:
+    label = DISPLAY[printed.base] if k == 1 else f"{DISPLAY[f'mp-{printed.base}']} (K = {k})"
+    cells = ["missing", "missing", "-"]
+    if k in ours:
+        end, peak = ours[k]
+        growth = _growth(end["median"], ours[1][0]["median"]) if 1 in ours else "-"
+        cells = [_spread(end), _spread(peak), growth]
+    (resident, gpu), (usual, usual_gpu) = printed.rows[k], printed.rows[1]
+    paper = [str(resident), _growth(resident, usual), str(gpu), _growth(gpu, usual_gpu)]
+    return [label, *cells, *paper]
+
+
+def _measurement(
+    printed: MemoryTable, root: Path
+) -> tuple[Measurement, dict[int, tuple[Spread, Spread]], list[str]]:
+    """The first file below the directory, by name, that holds this table; its spreads by K."""
+    notes = []
+    for file in sorted([*root.glob("*.json"), *root.glob("*/*.json")]):
+        try:
+            content = read_json(file, LARGEST)
+        except CheckpointError as error:
+            notes.append(str(error))
+            continue
+        parts = content.get("parts")
+        part = parts.get("memory") if isinstance(parts, dict) else None
+        for table in (part or {}).get("tables", []):
+            if table.get("name") == printed.identifier:
+                return content, _by_paths(table), notes
+    return {}, {}, notes
+
+
+def _by_paths(table: dict[str, Any]) -> dict[int, tuple[Spread, Spread]]:
+    """Memory at the end and at the peak, by the K in the label of a row."""
+    spreads = {}
+    for label, end, peak, *_ in table["rows"]:
+        paths = int(label.partition("K = ")[2].rstrip(")")) if "K = " in label else 1
+        spreads[paths] = (end, peak)
+    return spreads
+
+
+def _provenance(measurement: Measurement) -> list[str]:
+    if not measurement:
+        return []
+    command, machine = measurement.get("command", "?"), measurement.get("machine", {})
+    processor, cores = machine.get("processor", "?"), machine.get("cores", "?")
+    notes = [f"Measured by `{command}` on {processor}, {cores} cores."]
+    if measurement.get("quick"):
+        notes.append("This was a smoke test (--quick): its numbers mean nothing.")
+    return notes
+
+
+def _spread(spread: Spread) -> str:
+    return f"{spread['median']:.0f} ({spread['least']:.0f} to {spread['most']:.0f})"
+
+
+def _growth(value: float, base: float) -> str:
+    return f"{100 * (value / base - 1):+.2f} %"

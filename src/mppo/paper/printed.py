@@ -8,15 +8,18 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
+from mppo.bench.memory import PRINTED_MEMORY
+from mppo.paper.artefacts import PPO_METHODS, SEEDS, TRPO_METHODS
 from mppo.statistics.comparisons import Moments
 from mppo.statistics.intervals import PAPER_LEVEL, t_half_width
 
-SEEDS = 6
-"""Seeds of every printed value (0-5)."""
+Metric = Literal["final", "area"]
+METRICS: dict[Metric, str] = {"final": "final return", "area": "mean over the run"}
+"""What a run is judged by: the mean of the last tenth of its evaluations, and of all of them."""
 
 
 class Value(NamedTuple):
-    """A mean with the number in brackets behind it."""
+    """A mean over six seeds with the number in brackets behind it."""
 
     mean: float
     bracket: float
@@ -31,11 +34,11 @@ class Value(NamedTuple):
     @property
     def moments(self) -> Moments:
         """The group of six seeds behind it, if the bracket is t(0.75) s / sqrt(6)."""
-        deviation = self.bracket / float(t_half_width(1.0, SEEDS, PAPER_LEVEL))
-        return Moments(self.mean, deviation, SEEDS)
+        deviation = self.bracket / float(t_half_width(1.0, len(SEEDS), PAPER_LEVEL))
+        return Moments(self.mean, deviation, len(SEEDS))
 
 
-class Printed(NamedTuple):
+class PrintedTable(NamedTuple):
     """A table of final returns."""
 
     identifier: str
@@ -58,19 +61,11 @@ def _row(*numbers: float) -> tuple[Value, ...]:
     return tuple(Value(*pair) for pair in zip(numbers[::2], numbers[1::2], strict=True))
 
 
-TABLE_1 = Printed(
+TABLE_1 = PrintedTable(
     "table-1",
     "Table 1: Comparison of MP-TRPO on final performance (mean and confidence interval)",
     "tab:table_comparison",
-    (
-        "mp-trpo",
-        "mp-trpo-replace-worst",
-        "div-trpo",
-        "curiosity-trpo",
-        "multi-trpo-independent",
-        "multi-trpo",
-        "trpo",
-    ),
+    TRPO_METHODS,
     {
         "Ant": _row(
             3017.02, 116.405, -470.05, 57.65, 2635.00, 138.28, 2744.79, 190.23, 0.93, 1.99,
@@ -106,11 +101,11 @@ TABLE_1 = Printed(
     },
 )  # fmt: skip
 
-TABLE_2 = Printed(
+TABLE_2 = PrintedTable(
     "table-2",
     "Table 2: Comparison of MP-PPO on eventual performance (mean and confidence interval)",
     "tab:table_comparison_ppo",
-    ("mp-ppo", "multi-ppo-independent", "multi-ppo", "ppo"),
+    PPO_METHODS,
     {
         "Ant": _row(1992.21, 216.33, 902.31, 101.00, 1131.90, 110.94, 1311.35, 220.93),
         "Hopper": _row(2264.54, 234.95, 1449.33, 224.93, 2073.46, 161.47, 1457.18, 258.87),
@@ -131,14 +126,6 @@ TABLE_2 = Printed(
 TABLES = {table.identifier: table for table in (TABLE_1, TABLE_2)}
 
 
-class Memory(NamedTuple):
-    """One line of Appendix C: K, GPU memory and memory, in M."""
-
-    paths: int
-    gpu: int
-    resident: int
-
-
 class MemoryTable(NamedTuple):
     """A table of Appendix C, on SparseDoublePendulum."""
 
@@ -146,36 +133,21 @@ class MemoryTable(NamedTuple):
     base: str
     source: str
     label: str
-    rows: tuple[Memory, ...]
+
+    @property
+    def rows(self) -> dict[int, tuple[int, int]]:
+        """Memory and GPU memory in M, by K."""
+        return PRINTED_MEMORY[self.base]
 
 
 MEMORY = {
-    "table-memory-trpo": MemoryTable(
-        "table-memory-trpo",
-        "trpo",
-        "Appendix C, Table 3: memory consumption for MP-TRPO with different K",
-        "tab:mem_mptrpo",
-        (
-            Memory(1, 359, 404),
-            Memory(2, 365, 410),
-            Memory(4, 365, 410),
-            Memory(8, 365, 410),
-            Memory(16, 365, 411),
-        ),
-    ),
-    "table-memory-ppo": MemoryTable(
-        "table-memory-ppo",
-        "ppo",
-        "Appendix C, Table 4: memory consumption for MP-PPO with different K",
-        "tab:mem_mpppo",
-        (
-            Memory(1, 335, 388),
-            Memory(2, 351, 407),
-            Memory(4, 351, 409),
-            Memory(8, 351, 409),
-            Memory(16, 335, 411),
-        ),
-    ),
+    f"table-memory-{base}": MemoryTable(
+        f"table-memory-{base}",
+        base,
+        f"Appendix C, Table {number}: memory consumption for MP-{base.upper()} with different K",
+        f"tab:mem_mp{base}",
+    )
+    for base, number in (("trpo", 3), ("ppo", 4))
 }
 STATED_GROWTH = {"trpo": (8, 1.67), "ppo": (2, 4.78)}
 """Section 4.3: "only uses 1.67% and 4.78% more memory for MP-TRPO (K=8) and MP-PPO (K=2)"; these
@@ -183,76 +155,66 @@ are the quotients of the GPU column."""
 
 MAZE_SOLVED_AFTER = 600_000
 """Section 3.1: MP-TRPO "can always successfully reach the destination after 0.6 million steps"."""
-MAZE_STEPS = 1_000_000
-PATHS_TRIED = (2, 4, 8, 16)
-"""K of the ablation (Figure 5): those of Appendix C, which lists the same runs."""
 BEST_PATHS = {"trpo": 8, "ppo": 2}
 BEST_ALPHA = 0.1
 
 
 class Claim(NamedTuple):
-    """A sentence of the paper as an order of two methods over the tasks of a table."""
+    """A sentence of the paper: one method or setting is better than each of several others."""
 
-    better: str
-    worse: str
-    metric: Literal["final", "area"]
-    source: str
     words: str
+    better: str
+    worse: tuple[str, ...]
+    metric: Metric = "final"
+    source: str = ""
 
 
-def _against(better: str, worse: tuple[str, ...], metric, source: str, words: str) -> list[Claim]:
-    return [Claim(better, other, metric, source, words) for other in worse]
-
-
-CLAIMS: dict[str, tuple[Claim, ...]] = {
+COMPONENTS = "Section 4.4, Effect of each component"
+CLAIMS = {
     "table-1": (
-        *_against(
-            "mp-trpo",
-            TABLE_1.methods[1:],
-            "final",
-            "Section 4.4, Table 1",
+        Claim(
             "MP-TRPO achieves the best final performance in all environments",
+            "mp-trpo",
+            TRPO_METHODS[1:],
+            source="Section 4.4, Table 1",
         ),
         Claim(
-            "mp-trpo",
-            "div-trpo",
-            "area",
-            "Section 4.4, Figure 7",
             "MP-TRPO is consistently more sample efficient than Div-TRPO in all environments",
-        ),
-        Claim(
             "mp-trpo",
-            "curiosity-trpo",
+            ("div-trpo",),
             "area",
             "Section 4.4, Figure 7",
+        ),
+        Claim(
             "it outperforms Curiosity-TRPO in all but one environment in terms of sample "
             "efficiency",
+            "mp-trpo",
+            ("curiosity-trpo",),
+            "area",
+            "Section 4.4, Figure 7",
         ),
         Claim(
-            "multi-trpo",
-            "multi-trpo-independent",
-            "final",
-            "Section 4.4, Effect of each component",
             "Multi-TRPO outperforms Multi-TRPO (Independent)",
+            "multi-trpo",
+            ("multi-trpo-independent",),
+            source=COMPONENTS,
         ),
         Claim(
-            "multi-trpo-independent",
-            "mp-trpo-replace-worst",
-            "final",
-            "Section 4.4, Effect of each component",
             "MP-TRPO (ReplaceWorst) performs worse than Multi-TRPO (Independent)",
+            "multi-trpo-independent",
+            ("mp-trpo-replace-worst",),
+            source=COMPONENTS,
         ),
     ),
     "table-2": tuple(
-        claim
-        for metric in ("final", "area")
-        for claim in _against(
-            "mp-ppo",
-            TABLE_2.methods[1:],
-            metric,
-            "Section 4.4, Performance based on PPO",
+        Claim(
             "MP-PPO outperforms the baseline methods in all environments in terms of sample "
             "efficiency and final performance",
+            "mp-ppo",
+            PPO_METHODS[1:],
+            metric,
+            "Section 4.4, Performance based on PPO",
         )
+        for metric in METRICS
     ),
 }

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from mppo.algorithm.methods import METHODS
-from mppo.envs.tasks import TASKS
 from mppo.experiments.collection import Record, collect
 from mppo.experiments.grid import Grid
-from mppo.paper.cells import SUCCESS, Cell, cell, changes
-from mppo.paper.verdicts import Verdict, of_order
-from mppo.paper.words import interval_words, mean_words, seeds_words, solved_words, steps_words
+from mppo.paper.cells import SUCCESS, TASK_NAME, Cell, changes, read_cell
+from mppo.paper.printed import METRICS, Metric
+from mppo.paper.verdicts import Verdict, judge_order
+from mppo.paper.words import (
+    BOOTSTRAP,
+    finals_words,
+    interval_words,
+    mean_words,
+    seeds_words,
+    solved_words,
+    steps_words,
+)
 from mppo.report.document import Document, Section
-from mppo.statistics.intervals import RESAMPLES, SEED
+from mppo.statistics.intervals import Interval
 
-NAMES = {task.id: task.name for task in TASKS}
 WORDS = {"reproduced": "better", "contradicted": "worse"}
 
 
@@ -31,7 +37,8 @@ class Place(NamedTuple):
     @property
     def heading(self) -> str:
         """For people."""
-        return f"{NAMES.get(self.env, self.env)}{self.arguments}, {steps_words(self.steps)} steps"
+        task = TASK_NAME.get(self.env, self.env)
+        return f"{task}{self.arguments}, {steps_words(self.steps)} steps"
 
 
 class Setting(NamedTuple):
@@ -49,10 +56,10 @@ def document(root: Path) -> Document:
     places: dict[Place, dict[Setting, list[Record]]] = {}
     for record in records:
         if not record.broken:
-            where = Place(record.env, _listed(record.env_kwargs), record.steps)
-            places.setdefault(where, {}).setdefault(setting(record), []).append(record)
+            place = Place(record.env, _listed(record.env_kwargs), record.steps)
+            places.setdefault(place, {}).setdefault(setting(record), []).append(record)
     sections = [_section(place, places[place]) for place in sorted(places)]
-    labels = {request.label.removeprefix("sweep ") for request in Grid(Path(root)).requests()}
+    labels = {request.label.removeprefix("sweep ") for request in Grid(root).requests()}
     name = labels.pop() if len(labels) == 1 else "all runs"
     title = f"{name[:1].upper()}{name[1:]}: each setting beside the first of its task"
     return Document(title, [*sections, _notes(records)])
@@ -85,58 +92,44 @@ def _listed(values: dict[str, Any]) -> str:
 
 
 def _section(place: Place, settings: dict[Setting, list[Record]]) -> Section:
-    task = NAMES.get(place.env, place.env)
-    cells = {s: cell(task, s.method, place.steps, settings[s]) for s in sorted(settings)}
+    task = TASK_NAME.get(place.env, place.env)
+    cells = {s: read_cell(task, s.method, place.steps, settings[s]) for s in sorted(settings)}
     first = next(iter(cells))
-    rows = [_row(s, found, None if s == first else cells[first]) for s, found in cells.items()]
-    return Section(
-        place.heading,
-        [],
-        [
-            "method",
-            "seeds",
-            "final [95 %]",
-            "area [95 %]",
-            *(["solved [95 %]"] if task in SUCCESS else []),
-            "P, final [95 %]",
-            "P, area [95 %]",
-            "against the first",
-            "final of each seed",
-        ],
-        rows,
-    )
+    rows = [_row(s, cells[s], None if s == first else cells[first]) for s in cells]
+    return Section.of_rows(place.heading, [], rows)
 
 
-def _row(which: Setting, found: Cell, first: Cell | None) -> list[str]:
-    chances, words = ["-", "-"], "-"
+def _row(setting: Setting, runs: Cell, first: Cell | None) -> dict[str, str]:
+    chances: dict[Metric, Interval | None] = {}
+    verdicts: dict[Metric, Verdict] = {}
     if first is not None:
-        orders = [of_order([found.metric(m)], [first.metric(m)]) for m in ("final", "area")]
-        chances = [interval_words(chance) if chance else "-" for chance, _ in orders]
-        words = compared([verdict for _, verdict in orders])
-    return [
-        which.label,
-        seeds_words(found),
-        mean_words(found.finals),
-        mean_words(found.areas),
-        *([solved_words(found)] if found.task in SUCCESS else []),
-        *chances,
-        words,
-        " ".join(f"{final:.2f}" for final in found.finals) or "-",
-    ]
+        for metric in METRICS:
+            order = judge_order([runs.scores(metric)], [first.scores(metric)])
+            chances[metric], verdicts[metric] = order
+    return {
+        "method": setting.label,
+        "seeds": seeds_words(runs),
+        "final [95 %]": mean_words(runs.finals),
+        "area [95 %]": mean_words(runs.areas),
+        **({"solved [95 %]": solved_words(runs)} if runs.task in SUCCESS else {}),
+        "P, final [95 %]": interval_words(chances.get("final")),
+        "P, area [95 %]": interval_words(chances.get("area")),
+        "against the first": compared(verdicts) if verdicts else "-",
+        "final of each seed": finals_words(runs),
+    }
 
 
-def compared(verdicts: Iterable[Verdict]) -> str:
-    """Final return and area in words.
+def compared(verdicts: dict[Metric, Verdict]) -> str:
+    """The verdicts on final return and area in words.
 
-    >>> compared([Verdict("reproduced", 6), Verdict("not resolved", 6)])
+    >>> compared({"final": Verdict("reproduced", 6), "area": Verdict("not resolved", 6)})
     'final better'
-    >>> compared([Verdict("not resolved", 3, "needs 4 seeds")] * 2)
+    >>> few = Verdict("not resolved", 3, "needs 4 seeds")
+    >>> compared({"final": few, "area": few})
     'not resolved at 3 seeds: needs 4 seeds'
     """
-    verdicts = list(verdicts)
-    named = zip(("final", "area"), verdicts, strict=True)
-    found = [f"{name} {WORDS[v.word]}" for name, v in named if v.word in WORDS]
-    return ", ".join(found) or str(verdicts[0])
+    decided = [f"{metric} {WORDS[v.word]}" for metric, v in verdicts.items() if v.word in WORDS]
+    return ", ".join(decided) or str(verdicts["final"])
 
 
 def _notes(records: list[Record]) -> Section:
@@ -144,7 +137,7 @@ def _notes(records: list[Record]) -> Section:
         "Final: mean return of the last tenth of a run's evaluations; area: mean of all of them; "
         "both with the 95 % t interval over seeds. P: the probability that a run of this row "
         "beats one of the first row, ties counted half, with its 95 % bootstrap interval "
-        f"({RESAMPLES:,} resamples, seed {SEED}). Better: the lower end is above 1/2; worse: the "
+        f"({BOOTSTRAP}). Better: the lower end is above 1/2; worse: the "
         "upper end is below. The first row is the method with the fewest changes. Nothing is "
         "corrected for the number of rows: of twenty without any effect one stands out.",
         f"{len(records)} run directories.",

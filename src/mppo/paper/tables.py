@@ -4,36 +4,32 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from mppo.errors import BadRequest, did_you_mean
-from mppo.paper import figure_claims, panels, sweeps
-from mppo.paper.cells import Runs
-from mppo.paper.comparison import Comparison
+from mppo.errors import BadRequest
+from mppo.paper import figure_claims, memory, return_tables, sweeps
+from mppo.paper.artefacts import known_name
+from mppo.paper.cells import Reproduction, Runs
 from mppo.paper.figure_claims import CONCLUSIONS
-from mppo.paper.memory_tables import memory_document
 from mppo.paper.printed import MEMORY, TABLES
-from mppo.report.document import FORMATS
+from mppo.report.document import Document
 
 SWEEP = "sweep"
 """The table of any grid, whatever it was made for."""
 IDENTIFIERS = (*TABLES, *MEMORY, *CONCLUSIONS, SWEEP)
 
 
-def table(identifier: str, root: Path, format: str = "md") -> str:
+def table(identifier: str, root: Path, form: str = "md") -> str:
     """The page of one table from the runs below a directory; the same bytes every time."""
-    root = Path(root)
-    if identifier not in IDENTIFIERS:
-        listed = f"The tables are: {', '.join(IDENTIFIERS)}"
-        raise BadRequest(
-            f'unknown table "{identifier}"{did_you_mean(identifier, IDENTIFIERS, listed)}'
-        )
-    if format not in FORMATS:
-        raise BadRequest(f'unknown format "{format}"; the formats are {", ".join(FORMATS)}')
+    known_name(identifier, IDENTIFIERS)
     if not root.is_dir():
         raise BadRequest(f'"{root}" is not a directory; give the --out of mppo paper run')
+    return _document(identifier, root).render(form)
+
+
+def _document(identifier: str, root: Path) -> Document:
     if identifier in MEMORY:
-        return memory_document(MEMORY[identifier], root).render(format)
-    if identifier == SWEEP:
-        return sweeps.document(root).render(format)
+        return memory.document(MEMORY[identifier], root)
     if identifier in CONCLUSIONS:
-        return figure_claims.document(identifier, root).render(format)
-    return panels.document(Comparison(TABLES[identifier], Runs(root), root)).render(format)
+        return figure_claims.document(identifier, root)
+    if identifier == SWEEP:
+        return sweeps.document(root)
+    return return_tables.document(Reproduction(TABLES[identifier], Runs(root), root))

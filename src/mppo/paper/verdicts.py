@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from mppo.paper.printed import Value
-from mppo.statistics.aggregates import probability_of_improvement
+from mppo.statistics.aggregates import Scores, probability_of_improvement
 from mppo.statistics.comparisons import Moments, effect_size, fewest_seeds, seeds_needed, welch
-from mppo.statistics.intervals import Interval, t_interval
+from mppo.statistics.intervals import Interval, Numbers, t_interval
 
-Word = Literal["reproduced", "not resolved", "contradicted", "missing"]
+Word = Literal["missing", "contradicted", "not resolved", "reproduced"]
+WORST_FIRST: tuple[Word, ...] = ("missing", "contradicted", "not resolved", "reproduced")
 
 SHARP = 0.2
 """Of the task's scale: the widest half interval that still says something of a value."""
@@ -35,18 +34,18 @@ class Verdict(NamedTuple):
         return f"{word}: {self.reason}" if self.reason else word
 
 
-def of_value(finals: Any, printed: Value, scale: float, steps: tuple[int, int]) -> Verdict:
+def judge_value(finals: Numbers, printed: Value, scale: float, steps: tuple[int, int]) -> Verdict:
     """Whether our mean is the paper's.
 
     `scale` is the best printed value of the task; `steps` are those of our runs and those of the
     task's budget: shorter runs decide nothing.
 
     >>> value = Value(1.00, 0.00)
-    >>> str(of_value([1.0, 1.0, 0.99, 1.0], value, 1.0, (10, 10)))
+    >>> str(judge_value([1.0, 1.0, 0.99, 1.0], value, 1.0, (10, 10)))
     'reproduced'
-    >>> str(of_value([0.0, 0.1, 0.0, 0.0], value, 1.0, (10, 10)))
+    >>> str(judge_value([0.0, 0.1, 0.0, 0.0], value, 1.0, (10, 10)))
     'contradicted: by -0.97 [-1.05, -0.90]'
-    >>> str(of_value([0.0, 1.0, 1.0, 1.0], value, 1.0, (10, 10)))
+    >>> str(judge_value([0.0, 1.0, 1.0, 1.0], value, 1.0, (10, 10)))
     'not resolved at 4 seeds: the interval is too wide (±0.80)'
     """
     finals = np.asarray(finals, float)
@@ -73,22 +72,21 @@ def of_value(finals: Any, printed: Value, scale: float, steps: tuple[int, int]) 
     return Verdict("not resolved", n, "the paper's own error allows it")
 
 
-def of_order(ours: Sequence[Any], theirs: Sequence[Any]) -> tuple[Interval | None, Verdict]:
+def judge_order(ours: Scores, theirs: Scores) -> tuple[Interval | None, Verdict]:
     """Whether our runs beat theirs over these tasks, with the probability of improvement."""
     seeds = min((len(task) for task in [*ours, *theirs]), default=0)
     if seeds == 0:
         return None, Verdict("missing", 0)
-    found = probability_of_improvement(ours, theirs, LEVEL)
+    chance = probability_of_improvement(ours, theirs, LEVEL)
     if seeds < fewest_seeds():
-        return found, Verdict("not resolved", seeds, f"needs {fewest_seeds()} seeds")
-    if found.low > 0.5:
-        return found, Verdict("reproduced", seeds)
-    if found.high < 0.5:
-        return found, Verdict("contradicted", seeds)
-    return found, Verdict("not resolved", seeds)
+        return chance, Verdict("not resolved", seeds, f"needs {fewest_seeds()} seeds")
+    if chance.low > 0.5:
+        return chance, Verdict("reproduced", seeds)
+    if chance.high < 0.5:
+        return chance, Verdict("contradicted", seeds)
+    return chance, Verdict("not resolved", seeds)
 
 
-def seeds_for(better: Value, worse: Value) -> int | None:
+def seeds_to_see(better: Value, worse: Value) -> int | None:
     """Seeds on each side that see the paper's own difference with 80 % power."""
-    effect = effect_size(better.moments, worse.moments)
-    return None if math.isnan(effect) else seeds_needed(effect)
+    return seeds_needed(effect_size(better.moments, worse.moments))

@@ -9,7 +9,9 @@ from collections.abc import Iterable
 import numpy as np
 
 from mppo.paper.cells import SUCCESS, Cell, Runs
-from mppo.statistics.intervals import Interval, t_interval, wilson_interval
+from mppo.statistics.intervals import RESAMPLES, SEED, Interval, t_interval, wilson_interval
+
+BOOTSTRAP = f"{RESAMPLES:,} resamples, seed {SEED}"
 
 
 def steps_words(steps: int) -> str:
@@ -22,12 +24,16 @@ def steps_words(steps: int) -> str:
     return f"{millions:g}M" if steps >= 100_000 and round(millions, 2) == millions else f"{steps:,}"
 
 
-def interval_words(interval: Interval, digits: int = 2) -> str:
+def interval_words(interval: Interval | None, digits: int = 2) -> str:
     """An estimate with its ends.
 
     >>> interval_words(Interval(1.0, 0.5, 1.5)), interval_words(Interval(1.0, math.nan, math.nan))
     ('1.00 [0.50, 1.50]', '1.00 [?]')
+    >>> interval_words(None)
+    '-'
     """
+    if interval is None:
+        return "-"
     if math.isnan(interval.low):
         return f"{interval.estimate:.{digits}f} [?]"
     numbers = [f"{round(number, digits) + 0.0:.{digits}f}" for number in interval]  # no -0.00
@@ -47,37 +53,39 @@ def mean_words(scores: np.ndarray) -> str:
 
 def seeds_words(cell: Cell) -> str:
     """How many seeds were read, and how the others stand."""
-    words = [str(len(cell.scores))]
-    words += [f"{count} {state}" for state, count in sorted(cell.states.items())]
-    return ", ".join(words)
+    return ", ".join([str(cell.seeds), *_counted(cell.states)])
+
+
+def finals_words(cell: Cell) -> str:
+    """The final score of each seed."""
+    return " ".join(f"{final:.2f}" for final in cell.finals) or "-"
 
 
 def solved_words(cell: Cell) -> str:
     """How many seeds solved a task that can be solved."""
-    if cell.task not in SUCCESS or not cell.scores:
+    if cell.task not in SUCCESS or not cell.seeds:
         return "-"
-    n = len(cell.scores)
-    share = wilson_interval(cell.solved, n)
-    return f"{cell.solved} of {n} [{share.low:.2f}, {share.high:.2f}]"
+    share = wilson_interval(cell.solved, cell.seeds)
+    return f"{cell.solved} of {cell.seeds} [{share.low:.2f}, {share.high:.2f}]"
 
 
 def run_notes(runs: Runs, cells: Iterable[Cell]) -> list[str]:
     """How many runs there are, and which of them are not in the table."""
     cells = list(cells)
-    read = sum(len(cell.scores) for cell in cells)
+    read = f"{sum(cell.seeds for cell in cells)} runs were read"
     others = sum((cell.states for cell in cells), start=Counter())
-    words = [f"{read} runs were read"]
-    words += [f"{count} {state}" for state, count in sorted(others.items())]
-    lines = [f"{len(runs.records)} run directories; " + ", ".join(words) + "."]
+    lines = [f"{len(runs.records)} run directories; {', '.join([read, *_counted(others)])}."]
     varied = {
-        f"{cell.method} on {cell.task} with " + ", ".join(f"{k} = {v}" for k, v in found.items())
+        f"{cell.method} on {cell.task} with " + ", ".join(f"{k} = {v}" for k, v in changed.items())
         for cell in cells
-        for found, _ in runs.varied(cell.task, cell.method)
+        for changed in runs.variations(cell.task, cell.method)
     }
     lines += [f"Left out for other settings: {words}." for words in sorted(varied)]
-    lines += [
-        f"Left out: {record.directory.name}: "
-        + (record.problem or f"{record.method} on {record.env} is not of the paper") + "."
-        for record in runs.left_out
-    ]  # fmt: skip
+    for record in runs.left_out:
+        why = record.problem or f"{record.method} on {record.env} is not of the paper"
+        lines.append(f"Left out: {record.directory.name}: {why}.")
     return lines
+
+
+def _counted(states: Counter[str]) -> list[str]:
+    return [f"{count} {state}" for state, count in sorted(states.items())]

@@ -9,8 +9,8 @@ import numpy as np
 
 from mppo.errors import BadRequest
 from mppo.paper.cells import Cell, Runs
-from mppo.paper.figures.drawing import STEPS_LABEL, draw_seeds
-from mppo.paper.printed import BEST_ALPHA, BEST_PATHS, TABLES, Printed, Value
+from mppo.paper.figures.drawing import STEPS_LABEL, Axes, caption, draw_seeds
+from mppo.paper.printed import BEST_ALPHA, BEST_PATHS, TABLES, Value
 from mppo.paper.words import steps_words
 from mppo.report.style import COLOURS, DISPLAY
 from mppo.statistics.intervals import t_interval
@@ -29,19 +29,19 @@ NOTE = (
 )
 
 
-class Line(NamedTuple):
+class CurveLine(NamedTuple):
     """One curve of a panel, and the paper's final value if it has one."""
 
     label: str
     colour: str
-    style: Any
+    style: Any  # a name or a pattern of dashes
     cell: Cell
     printed: Value | None = None
 
 
-def draw_panel(curves: Any, finals: Any, lines: list[Line]) -> None:
+def draw_panel(curves: Axes, finals: Axes, lines: list[CurveLine]) -> None:
     """Curves to the left; to the right the final score of every seed, and the paper's."""
-    for line in filter(lambda line: line.cell.scores, lines):
+    for line in filter(lambda line: line.cell.seeds, lines):
         steps, values = line.cell.stacked()
         draw_seeds(curves, steps, values, line.colour, line.label, (0.95,), line.style)
     for place, line in enumerate(lines):
@@ -73,7 +73,7 @@ def draw_panel(curves: Any, finals: Any, lines: list[Line]) -> None:
         axes.grid(True)
 
 
-def span(lines: list[Line]) -> tuple[float, float]:
+def span(lines: list[CurveLine]) -> tuple[float, float]:
     """From the lowest to the highest seed or value of the paper, with a margin.
 
     An interval of few seeds can be many times as wide; it is cut off rather than made the scale.
@@ -86,108 +86,109 @@ def span(lines: list[Line]) -> tuple[float, float]:
 
 
 def _seeds(cell: Cell) -> str:
-    waiting = sum(cell.states.values())
-    if not cell.scores:
-        return f"0 of {waiting}" if waiting else "no runs"
-    return (
-        f"{len(cell.scores)} of {len(cell.scores) + waiting}" if waiting else f"{len(cell.scores)}"
-    )
+    waiting = cell.states.total()
+    if waiting:
+        return f"{cell.seeds} of {cell.seeds + waiting}"
+    return str(cell.seeds or "no runs")
 
 
 def _figure(
-    panels: list[tuple[str, list[Line]]], across: int, caption: str, missing: str
+    panels: dict[str, list[CurveLine]],
+    across: int,
+    note: str,
+    root: Path,
+    identifier: str,
+    option: str = "",
 ) -> Figure:
     """Pairs of axes, `across` of them in a row; of what has no runs only the names."""
     from matplotlib.figure import Figure
 
-    gaps = [title for title, lines in panels if not lines]
-    panels = [(title, lines) for title, lines in panels if lines]
-    if gaps:
-        caption += f"\nno runs yet of {', '.join(gaps)}: {missing}"
-    across = min(across, max(1, len(panels) // 2))
-    down = -(-len(panels) // across)
+    command = f"mppo paper run {identifier}"
+    shown = {title: lines for title, lines in panels.items() if lines}
+    if not shown:
+        raise BadRequest(
+            f'no run for {identifier} below "{root}" has come to its end; make them with: '
+            f"{command} --out {root}"
+        )
+    if gaps := [title for title in panels if title not in shown]:
+        note += f"\nno runs yet of {', '.join(gaps)}: {command}{option}"
+    across = min(across, max(1, len(shown) // 2))
+    down = -(-len(shown) // across)
     figure = Figure(figsize=(8.4 * across, 3.5 * down + 0.6), layout="constrained")
     grid = figure.subplots(down, 2 * across, squeeze=False, width_ratios=[1.5, 1] * across)
-    for i, (title, lines) in enumerate(panels):
+    for i, (title, lines) in enumerate(shown.items()):
         curves, finals = grid[i // across, 2 * (i % across) : 2 * (i % across) + 2]
+        budget = lines[0].cell.budget
         draw_panel(curves, finals, lines)
-        steps = steps_words(lines[0].cell.budget)
         curves.set(title=title, xlabel=STEPS_LABEL, ylabel="return (mean of 10 episodes)")
-        curves.set_xlim(0, lines[0].cell.budget / 1e6)
-        finals.set(title=f"final return at {steps} steps", xlabel="return")
-    for axes in grid.flat[2 * len(panels) :]:
+        curves.set_xlim(0, budget / 1e6)
+        finals.set(title=f"final return at {steps_words(budget)} steps", xlabel="return")
+    for axes in grid.flat[2 * len(shown) :]:
         axes.axis("off")
-    figure.supxlabel(caption, fontsize=9, color="0.3")
+    caption(figure, note)
     return figure
 
 
 def performance(root: Path, table: str, identifier: str) -> Figure:
     """Figures 7 and 8: every method of a table on every task."""
-    printed: Printed = TABLES[table]
-    runs = Runs(root)
-    panels: list[tuple[str, list[Line]]] = []
+    printed, runs = TABLES[table], Runs(root)
+    panels: dict[str, list[CurveLine]] = {}
     for task in printed.rows:
         budget = runs.budget(task, printed.methods)
-        lines = []
-        for place, method in enumerate(printed.methods):
-            cell = runs.cell(task, method, budget)
-            value = printed.value(task, method)
-            lines.append(Line(DISPLAY[method], COLOURS[method], STYLES[place], cell, value))
-        panels.append((task, lines if any(line.cell.scores for line in lines) else []))
-    _refuse_empty(panels, root, identifier)
-    caption = f"{NOTE}\ndashed: the paper's final means (it does not state its steps)"
-    return _figure(panels, 2, caption, f"mppo paper run {identifier} --tasks TASK")
+        lines = [
+            CurveLine(
+                DISPLAY[method],
+                COLOURS[method],
+                style,
+                runs.cell(task, method, budget),
+                printed.value(task, method),
+            )
+            for method, style in zip(printed.methods, STYLES, strict=False)
+        ]
+        panels[task] = lines if any(line.cell.seeds for line in lines) else []
+    note = f"{NOTE}\ndashed: the paper's final means (it does not state its steps)"
+    return _figure(panels, 2, note, root, identifier, " --tasks TASK")
 
 
 def varying_paths(root: Path) -> Figure:
     """Figure 5: MP-TRPO and MP-PPO with several K, beside their bases."""
-    runs = Runs(root)
-    panels = []
-    for base in ("trpo", "ppo"):
+    runs, panels = Runs(root), {}
+    for base, usual in BEST_PATHS.items():
         name = f"mp-{base}"
-        usual = BEST_PATHS[base]
-        tried = {
-            found["paths"] for found, _ in runs.varied(PENDULUM, name) if set(found) == {"paths"}
-        }
         budget = runs.budget(PENDULUM, (base, name))
-        lines = [(f"{base.upper()}", "#000000", runs.cell(PENDULUM, base, budget))]
-        for colour, k in zip(VARIED, sorted(tried | {usual}), strict=False):
-            cell = runs.cell(PENDULUM, name, budget, {} if k == usual else {"paths": k})
-            best = " (paper's best)" if k == usual else ""
-            lines.append((f"K = {k}{best}", colour, cell))
-        panels.append((f"Varying K for MP-{base.upper()}, {PENDULUM}", _lines(lines)))
-    _refuse_empty(panels, root, "figure-5")
-    return _figure(panels, 1, NOTE, "mppo paper run figure-5")
+        beside = (base.upper(), "#000000", runs.cell(PENDULUM, base, budget))
+        varied = _varied(runs, name, budget, "paths", usual, "K = {:d}")
+        panels[f"Varying K for {name.upper()}, {PENDULUM}"] = _styled([beside, *varied])
+    return _figure(panels, 1, NOTE, root, "figure-5")
 
 
 def varying_alpha(root: Path) -> Figure:
     """Figure 6: MP-TRPO with several alpha."""
     runs = Runs(root)
-    field = "picking.alpha"
-    tried = {found[field] for found, _ in runs.varied(PENDULUM, "mp-trpo") if set(found) == {field}}
     budget = runs.budget(PENDULUM, ("mp-trpo",))
+    varied = _varied(runs, "mp-trpo", budget, "picking.alpha", BEST_ALPHA, "α = {:g}")
+    panels = {f"Varying α for MP-TRPO, {PENDULUM}": _styled(varied)}
+    return _figure(panels, 1, NOTE, root, "figure-6")
+
+
+def _varied(
+    runs: Runs, method: str, budget: int, field: str, usual: float, label: str
+) -> list[tuple[str, str, Cell]]:
+    """Label, colour and runs of every value of one field that was tried."""
+    changes = [changed for changed in runs.variations(PENDULUM, method) if set(changed) == {field}]
     lines = []
-    for colour, alpha in zip(VARIED, sorted(tried | {BEST_ALPHA}), strict=False):
-        changed = {} if alpha == BEST_ALPHA else {field: alpha}
-        best = " (paper's best)" if alpha == BEST_ALPHA else ""
-        cell = runs.cell(PENDULUM, "mp-trpo", budget, changed)
-        lines.append((f"α = {alpha:g}{best}", colour, cell))
-    panels = [(f"Varying α for MP-TRPO, {PENDULUM}", _lines(lines))]
-    _refuse_empty(panels, root, "figure-6")
-    return _figure(panels, 1, NOTE, "mppo paper run figure-6")
+    for colour, value in zip(
+        VARIED, sorted({usual} | {changed[field] for changed in changes}), strict=False
+    ):
+        cell = runs.cell(PENDULUM, method, budget, {} if value == usual else {field: value})
+        best = " (paper's best)" if value == usual else ""
+        lines.append((label.format(value) + best, colour, cell))
+    return lines
 
 
-def _lines(found: list[tuple[str, str, Cell]]) -> list[Line]:
+def _styled(lines: list[tuple[str, str, Cell]]) -> list[CurveLine]:
     return [
-        Line(label, colour, style, cell)
-        for (label, colour, cell), style in zip(found, STYLES, strict=False)
-        if cell.scores
+        CurveLine(label, colour, style, cell)
+        for (label, colour, cell), style in zip(lines, STYLES, strict=False)
+        if cell.seeds
     ]
-
-
-def _refuse_empty(panels: list[tuple[str, list[Line]]], root: Path, identifier: str) -> None:
-    if not any(lines for _, lines in panels):
-        raise BadRequest(
-            f'no run for {identifier} below "{root}" has come to its end; make them with: '
-            f"mppo paper run {identifier} --out {root}"
-        )

@@ -16,6 +16,9 @@ from mppo.statistics.intervals import t_half_width
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+Axes = Any  # matplotlib is not always installed, and its grids of axes have no types
+Place = tuple[int, int]  # column and row of a maze
+
 SETTINGS: Any = {
     "svg.hashsalt": "mppo",  # names of elements must not be random
     "svg.fonttype": "path",
@@ -52,36 +55,31 @@ def save(figure: Figure, path: Path) -> Path:
     return path
 
 
-def draw_band(axes: Any, steps: np.ndarray, values: np.ndarray, colour: str, level: float) -> None:
-    """Shade the t interval of the mean over seeds [seeds, points]."""
-    n = len(values)
-    if n > 1:
-        half, mean = t_half_width(values.std(0, ddof=1), n, level), values.mean(0)
-        axes.fill_between(
-            steps / 1e6, mean - half, mean + half, color=colour, alpha=0.13, linewidth=0
-        )
+def caption(figure: Figure, text: str) -> None:
+    """What the whole figure shows, in small letters below it."""
+    figure.supxlabel(text, fontsize=9, color="0.3")
 
 
 def draw_seeds(
-    axes: Any,
+    axes: Axes,
     steps: np.ndarray,
     values: np.ndarray,
     colour: str,
     label: str,
     levels: tuple[float, ...] = (),
-    style: str = "-",
+    style: Any = "-",  # a name or a pattern of dashes
 ) -> None:
-    """Thin lines for the seeds, a thick one for their mean, shaded intervals of these levels."""
-    for level in levels:
-        draw_band(axes, steps, values, colour, level)
+    """Thin lines for the seeds, a thick one for their mean, shaded t intervals of these levels."""
+    steps, mean, n = steps / 1e6, values.mean(0), len(values)
+    for level in levels if n > 1 else ():
+        half = t_half_width(values.std(0, ddof=1), n, level)
+        axes.fill_between(steps, mean - half, mean + half, color=colour, alpha=0.13, linewidth=0)
     for seed in values:
-        axes.plot(steps / 1e6, seed, color=colour, alpha=0.25, linewidth=0.7)
-    axes.plot(
-        steps / 1e6, values.mean(0), color=colour, linewidth=2.0, linestyle=style, label=label
-    )
+        axes.plot(steps, seed, color=colour, alpha=0.25, linewidth=0.7)
+    axes.plot(steps, mean, color=colour, linewidth=2.0, linestyle=style, label=label)
 
 
-def draw_maze(axes: Any, walls: np.ndarray, start: tuple, goal: tuple) -> None:
+def draw_maze(axes: Axes, walls: np.ndarray, start: Place, goal: Place) -> None:
     """The walls with start and goal."""
     axes.imshow(walls, cmap="gray_r", origin="lower", vmin=0, vmax=1)
     _letters(axes, start, goal, "black", 10)
@@ -90,7 +88,12 @@ def draw_maze(axes: Any, walls: np.ndarray, start: tuple, goal: tuple) -> None:
 
 
 def draw_visits(
-    axes: Any, visits: np.ndarray, walls: np.ndarray, start: tuple, goal: tuple, small: bool = False
+    axes: Axes,
+    visits: np.ndarray,
+    walls: np.ndarray,
+    start: Place,
+    goal: Place,
+    small: bool = False,
 ) -> Any:
     """The share of steps spent in each cell, on a logarithmic scale."""
     share = visits / max(visits.sum(), 1)
@@ -108,7 +111,7 @@ def right_half(visits: np.ndarray) -> float:
     return float(visits[:, columns > columns.mean()].sum() / max(visits.sum(), 1))
 
 
-def _letters(axes: Any, start: tuple, goal: tuple, colour: str, size: int) -> None:
+def _letters(axes: Axes, start: Place, goal: Place, colour: str, size: int) -> None:
     from matplotlib.patheffects import withStroke
 
     edge = "black" if colour == "white" else "white"  # readable on bright and on dark cells
@@ -119,7 +122,7 @@ def _letters(axes: Any, start: tuple, goal: tuple, colour: str, size: int) -> No
         )  # fmt: skip
 
 
-def _bare(axes: Any) -> None:
+def _bare(axes: Axes) -> None:
     axes.spines[:].set_visible(True)
     axes.set_xticks([])
     axes.set_yticks([])

@@ -8,8 +8,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mppo.errors import BadRequest, did_you_mean
-from mppo.paper.figures import curves, maze
+from mppo.errors import BadRequest
+from mppo.paper.artefacts import known_name
+from mppo.paper.figures import curves, maze, picking
 from mppo.paper.figures.drawing import save, settings
 
 if TYPE_CHECKING:
@@ -19,12 +20,12 @@ FORMATS = (".svg", ".png")
 FIGURES: dict[str, Callable[[Path], Figure]] = {
     "figure-2": maze.returns_and_entropy,
     "figure-3": maze.visits,
-    "figure-4": maze.picking,
+    "figure-4": picking.picking,
     "figure-5": curves.varying_paths,
     "figure-6": curves.varying_alpha,
     "figure-7": partial(curves.performance, table="table-1", identifier="figure-7"),
     "figure-8": partial(curves.performance, table="table-2", identifier="figure-8"),
-    "figure-9": maze.picks_of_seeds,
+    "figure-9": picking.picks_of_seeds,
 }
 
 
@@ -33,14 +34,9 @@ def figure(identifier: str, root: Path, out: Path) -> list[Path]:
 
     `out` is a file that ends in .svg or .png, or a directory that gets both.
     """
-    if identifier not in FIGURES:
-        listed = f"The figures are: {', '.join(FIGURES)}"
-        raise BadRequest(
-            f'unknown figure "{identifier}"{did_you_mean(identifier, FIGURES, listed)}'
-        )
+    known_name(identifier, FIGURES)
     if importlib.util.find_spec("matplotlib") is None:
         raise BadRequest('figures are drawn with matplotlib; pip install "mppo[report]"')
-    root, out = Path(root), Path(out)
     if out.suffix and out.suffix not in FORMATS:
         raise BadRequest(
             f'"{out}" ends in "{out.suffix}"; give a file .svg or .png, or a directory'

@@ -13,6 +13,7 @@ from pathlib import Path
 from statistics import mean, stdev
 
 from mppo.files.run_directory import rows
+from mppo.report.document import markdown_table
 
 PAGE = """\
 # TRPO and PPO on Hopper-v5, ours and the peers'
@@ -101,12 +102,12 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     options = parser.parse_args()
     names = {"trpo": "sb3-contrib TRPO", "ppo": "Stable-Baselines3 PPO"}
-    table = ["| method | steps | ours | peer |", "|---|---|---|---|"]
+    table = []
     for steps in (1_000_000, 2_000_000):
         mine, theirs = ours(options.runs, steps), peers(options.peers, steps)
         for method in sorted(mine):
             peer = f"{names.get(method, '')}: {cell(theirs[method])}" if theirs[method] else "-"
-            table.append(f"| `{method}` | {steps:,} | {cell(mine[method])} | {peer} |")
+            table.append([f"`{method}`", f"{steps:,}", cell(mine[method]), peer])
     described = json.loads(next(options.runs.glob("*/run.json")).read_text())["versions"]
     versions = ", ".join(f"{name} {version}" for name, version in described.items())
     reference = (
@@ -117,7 +118,7 @@ def main() -> None:
         PAGE.format(
             versions=versions,
             peers=options.peer_versions,
-            table="\n".join(table),
+            table="\n".join(markdown_table(["method", "steps", "ours", "peer"], table)),
             reference=reference,
         )
     )

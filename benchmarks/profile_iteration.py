@@ -122,6 +122,8 @@ def main() -> None:
     from mppo.machine.threads import use_one
 
     use_one()
+    from mppo.report.document import markdown_table
+
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     lines = [
@@ -132,9 +134,10 @@ def main() -> None:
         "update are timed by themselves, on the same batch.",
     ]
     for method, env in CASES:
-        lines += ["", f"## {method} on {env}", "", "| part | ms | share |", "| --- | --- | --- |"]
-        rows = profile(method, env, options.iterations)
-        lines += [f"| {name} | {ms:.1f} | {ms / rows[0][1]:.0%} |" for name, ms in rows]
+        parts = profile(method, env, options.iterations)
+        rows = [[name, f"{ms:.1f}", f"{ms / parts[0][1]:.0%}"] for name, ms in parts]
+        table = markdown_table(["part", "ms", "share"], rows)
+        lines += ["", f"## {method} on {env}", "", *table]
     text = "\n".join(lines) + "\n"
     if options.out is None:
         print(text, end="")

@@ -8,32 +8,60 @@ from statistics import median
 from typing import Any
 
 from campaign.ledger import RESULTS, ROOT, Ledger, Row
+from mppo.report.document import markdown_table
 
 PAGE = ROOT / "docs" / "results" / "reliability.md"
-ASKED = {
-    "kills": "`kill -9` at 50 random moments of each of trpo, ppo, mp-trpo, mp-ppo, on Hopper-v5 "
-    "and the Maze, then on to the end; 20 more with all checkpoints damaged: refused, then from "
-    "scratch | 220 of 220 bit-identical; 0 unreadable run directories; 0 bytes of a refused run "
-    "changed or lost",
-    "grids": "`kill -9` of the driver of a grid, of one of its runs or of all at once, 4 times at "
-    "random moments of each of 20 grids of 6 runs, then on to the end; 4 more with all "
-    "checkpoints of a run damaged | 24 of 24 with byte-identical tables and runs",
-    "failpoints": "crash at every call that writes (open, write, fsync, close, rename, unlink), "
-    "and ENOSPC, EDQUOT, EIO, EACCES, EROFS at each, also of a start from scratch and of a resume "
-    "from an older checkpoint | every state loads; 0 silent successes; 0 bytes lost",
-    "signals": "SIGTERM and SIGINT at 30 random moments each | 60 of 60 save, exit 143 or 130, "
-    "end bit-exact",
-    "fuzz": "10,000 damaged or hostile files, opened under limits of memory and time and an audit "
-    "hook; runs with no good checkpoint in 6 ways | 10,000 clean errors; 0 crashes; 0 code "
-    "executed; every such run refused with no byte changed, then started anew with none lost",
-    "faults": "12 kinds of environment fault, at the first step and at step 1,000, K = 1 and 5 | "
-    "all stop in that step, all fields named",
-    "races": "8 processes race for one run directory, 100 rounds | exactly 1 winner each",
-    "same-seed": "the same seed 10 times beside 2 busy neighbours, from the command line and "
-    "Python, with 1 and 2 threads | 1 distinct hash for each method",
-    "soak": "30 minutes of small iterations | no compilation after iteration 2; memory grows by "
-    "at most 2 %; open files constant",
-    "overhead": "cost of checks and checkpoints on Hopper-v5 | at most 3 % of throughput",
+ASKED = {  # what is tried, and what must come of it
+    "kills": (
+        "`kill -9` at 50 random moments of each of trpo, ppo, mp-trpo, mp-ppo, on Hopper-v5 "
+        "and the Maze, then on to the end; 20 more with all checkpoints damaged: refused, then "
+        "from scratch",
+        "220 of 220 bit-identical; 0 unreadable run directories; 0 bytes of a refused run changed "
+        "or lost",
+    ),
+    "grids": (
+        "`kill -9` of the driver of a grid, of one of its runs or of all at once, 4 times at "
+        "random moments of each of 20 grids of 6 runs, then on to the end; 4 more with all "
+        "checkpoints of a run damaged",
+        "24 of 24 with byte-identical tables and runs",
+    ),
+    "failpoints": (
+        "crash at every call that writes (open, write, fsync, close, rename, unlink), and "
+        "ENOSPC, EDQUOT, EIO, EACCES, EROFS at each, also of a start from scratch and of a resume "
+        "from an older checkpoint",
+        "every state loads; 0 silent successes; 0 bytes lost",
+    ),
+    "signals": (
+        "SIGTERM and SIGINT at 30 random moments each",
+        "60 of 60 save, exit 143 or 130, end bit-exact",
+    ),
+    "fuzz": (
+        "10,000 damaged or hostile files, opened under limits of memory and time and an audit "
+        "hook; runs with no good checkpoint in 6 ways",
+        "10,000 clean errors; 0 crashes; 0 code executed; every such run refused with no byte "
+        "changed, then started anew with none lost",
+    ),
+    "faults": (
+        "12 kinds of environment fault, at the first step and at step 1,000, K = 1 and 5",
+        "all stop in that step, all fields named",
+    ),
+    "races": (
+        "8 processes race for one run directory, 100 rounds",
+        "exactly 1 winner each",
+    ),
+    "same-seed": (
+        "the same seed 10 times beside 2 busy neighbours, from the command line and Python, "
+        "with 1 and 2 threads",
+        "1 distinct hash for each method",
+    ),
+    "soak": (
+        "30 minutes of small iterations",
+        "no compilation after iteration 2; memory grows by at most 2 %; open files constant",
+    ),
+    "overhead": (
+        "cost of checks and checkpoints on Hopper-v5",
+        "at most 3 % of throughput",
+    ),
 }
 ENOUGH = {"kills": 220, "grids": 24, "failpoints": 1000, "signals": 60, "faults": 48, "races": 100}
 Found = tuple[str, bool, bool]  # in words; whether it is enough; whether it is as promised
@@ -193,19 +221,18 @@ def write(page: Path = PAGE, folder: Path = RESULTS) -> str:
         "each promise was tried and how often it held. `make campaign` made it, from the cases "
         "recorded in `results/reliability`; `python -m campaign report` makes it again.",
         "",
-        "| tried | asked for | found | verdict |",
-        "|---|---|---|---|",
     ]
-    held = 0
+    table, held = [], 0
     for part, ledger in ledgers.items():
         rows = list(ledger.rows.values())
         if not rows:
-            lines.append(f"| {ASKED[part]} | not run yet | – |")
+            table.append([*ASKED[part], "not run yet", "–"])
             continue
         words, enough, well = PARTS[part](rows)
         verdict = "held" if well and enough else "holds so far" if well else "**broken**"
         held += verdict == "held"
-        lines.append(f"| {ASKED[part]} | {words} | {verdict} |")
+        table.append([*ASKED[part], words, verdict])
+    lines += markdown_table(["tried", "asked for", "found", "verdict"], table)
     lines += ["", *_details(ledgers)]
     page.write_text("\n".join(lines).rstrip() + "\n")
     return f"{page.name}: {held} of {len(PARTS)} held"
@@ -240,27 +267,25 @@ def _details(ledgers: dict[str, Ledger]) -> list[str]:
 def _kill_table(rows: list[Row]) -> list[str]:
     rows = [row for row in rows if "state" in row]
     states = sorted({row["state"] for row in rows})
-    lines = [f"| method | environment | {' | '.join(states)} |", "|---" * (2 + len(states)) + "|"]
     groups: dict[tuple[str, str], Counter[str]] = {}
     for row in rows:
         key = row["case"].split()[0], row["env"]
         groups.setdefault(key, Counter())[row["state"]] += 1
-    for (method, env), counts in sorted(groups.items()):
-        lines.append(f"| {method} | {env} | {' | '.join(str(counts[s]) for s in states)} |")
-    return lines
+    lines = [[*key, *(str(counts[s]) for s in states)] for key, counts in sorted(groups.items())]
+    return markdown_table(["method", "environment", *states], lines)
 
 
 def _call_table(rows: list[Row]) -> list[str]:
     rows = [row for row in rows if "way" in row]
     ways = list(dict.fromkeys(row["way"] for row in rows))
-    lines = [f"| call | {' | '.join(ways)} |", "|---" * (1 + len(ways)) + "|"]
+    lines = []
     for call in dict.fromkeys(row["call"] for row in rows):
         cells = []
         for way in ways:
             some = [row for row in rows if (row["call"], row["way"]) == (call, way)]
             cells.append(f"{_ok(some)} of {len(some)}" if some else "")
-        lines.append(f"| {call} | {' | '.join(cells)} |")
-    return lines
+        lines.append([call, *cells])
+    return markdown_table(["call", *ways], lines)
 
 
 def _kind_table(rows: list[Row]) -> list[str]:
@@ -268,11 +293,10 @@ def _kind_table(rows: list[Row]) -> list[str]:
     for row in rows:
         counts.update(row.get("counts", {}))
     kinds = sorted({name.partition(": ")[2] for name in counts if ": " in name})
-    lines = ["| kind | refused | loaded |", "|---|---|---|"]
-    for kind in kinds:
-        lines.append(f"| {kind} | {counts[f'refused: {kind}']} | {counts[f'loaded: {kind}']} |")
+    columns = ["refused", "loaded"]
+    lines = [[kind, *(str(counts[f"{how}: {kind}"]) for how in columns)] for kind in kinds]
     return [
-        *lines,
+        *markdown_table(["kind", *columns], lines),
         "",
         "*Rehashed*: all SHA-256 were made anew, so that the parsers behind the hash were "
         "reached. A rehashed file whose values are of the right kind is a valid file of "

@@ -2,13 +2,9 @@ import numpy as np
 import pytest
 
 from mppo.algorithm.types import Earlier, Trajectories
-from mppo.bench import alternation
-from mppo.bench.measured import Training
 from mppo.bench.replay import Replay, ReplayDiffers
-from mppo.bench.training import measure
 from mppo.envs import native_vector
 from mppo.machine.seeding import Role, generator
-from mppo.training.run import Run
 
 STEPS = 120
 
@@ -69,45 +65,6 @@ def test_another_run_is_refused():
 def test_no_physics_to_replay():
     with pytest.raises(ValueError, match="no bare mj_step"):
         Replay("mppo/Maze-v0", seed=0)
-
-
-def test_a_real_run_is_replayed():
-    training = Training(
-        "trpo", "Hopper-v5", iterations=2, warmup=1, overrides={"batch_size": 64}, replay=True
-    )
-    found = measure(training)
-    assert found["steps"] == 128
-    assert len(found["seconds"]) == len(found["bare_seconds"]) == 2
-    assert found["episodes_replayed_bit_equal"] >= 2
-    assert found["rate"] == pytest.approx(128 / sum(found["seconds"]))
-    assert found["resident_mib"]["peak"] >= found["resident_mib"]["now"] > 10
-
-
-def test_one_run_in_turn_with_one_thread_and_two():
-    training = Training(
-        "trpo", "Hopper-v5", 2, warmup=1, workers=2, overrides={"batch_size": 200}, alternate=True
-    )
-    found = alternation.alternate(training)
-    assert found["steps"] == 400
-    assert set(found["rates"]) == {"one", "all", "bare one", "bare all"}
-    for name, seconds in found["seconds"].items():
-        assert len(seconds) == 2
-        assert found["rates"][name] == pytest.approx(400 / sum(seconds))
-
-
-def test_runs_in_turn_must_do_the_same_work(monkeypatch):
-    made = []
-
-    def run(method, on, steps, seed, *rest):
-        made.append(seed)
-        return Run(method, on, steps, seed + len(made) - 1, *rest)  # the second has another seed
-
-    monkeypatch.setattr(alternation, "Run", run)
-    training = Training(
-        "trpo", "Hopper-v5", 1, warmup=0, workers=2, overrides={"batch_size": 200}, alternate=True
-    )
-    with pytest.raises(alternation.WorkersDiffer, match="2 threads gave other numbers than one"):
-        alternation.alternate(training)
 
 
 def test_threads_need_mujoco_s_own_library(monkeypatch):

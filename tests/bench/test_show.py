@@ -49,9 +49,15 @@ def test_markdown(result):
     assert "- peers skipped: the peers are not installed" in page
 
 
-def test_what_spoils_a_sitting_is_named(result):
+def test_what_spoils_a_session_is_named(result):
     assert "measure again" not in text(result)
     result["machine"]["load_before"] = 3.5
     assert "busy before it began (load 3.5)" in text(result)
     result["source_changed"] = True
     assert "the code was edited in the meantime" in markdown(result)
+
+
+def test_the_committed_page_is_that_of_the_committed_result():
+    root = Path(__file__).parents[2]
+    result = json.loads((root / "results" / "bench.json").read_text())
+    assert markdown(result) == (root / "docs" / "performance.md").read_text()

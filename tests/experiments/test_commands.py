@@ -117,7 +117,7 @@ def test_a_failed_run_is_in_the_status_and_its_exit_code(tmp_path, capsys):
 
 
 def test_memory_is_measured_once(tmp_path, monkeypatch):
-    from mppo.bench import conduct
+    from mppo.bench import session
 
     calls = []
 
@@ -126,7 +126,7 @@ def test_memory_is_measured_once(tmp_path, monkeypatch):
         result["parts"]["memory"] = {"status": "measured", "tables": []}
         yield "memory"
 
-    monkeypatch.setattr(conduct, "conduct", measured)
+    monkeypatch.setattr(session, "measure_parts", measured)
     out = str(tmp_path / "grid")
     assert run("paper", "run", "table-memory-trpo", "table-memory-ppo", "--out", out) == 0
     assert run("paper", "run", "table-memory-ppo", "--out", out) == 0

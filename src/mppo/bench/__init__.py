@@ -1,1 +1,1 @@
-"""`mppo bench`: ratios of one sitting, measured in processes of their own."""
+"""`mppo bench`: ratios of one session, measured in processes of their own."""

@@ -36,7 +36,7 @@ def cores() -> list[int]:
 
 
 def source() -> str:
-    """A digest of this package's files: an edit in the middle of a sitting spoils it."""
+    """A digest of this package's files: an edit in the middle of a session spoils it."""
     digest = hashlib.sha256()
     folder = Path(__file__).parents[1]
     for file in sorted(folder.rglob("*.py")):

@@ -1,10 +1,17 @@
-"""The two memory tables of the paper's appendix: resident memory against K."""
+"""Resident memory: of this process, and the two tables of the paper's appendix against K."""
 
 from __future__ import annotations
 
-from mppo.bench.parts import Part, Table
-from mppo.bench.ratios import Ratio, quotients, spread
-from mppo.bench.sitting import Sitting
+import ctypes
+import resource
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mppo.bench.ratios import Part, Ratio, Table, quotients, spread
+
+if TYPE_CHECKING:
+    from mppo.bench.session import Session
 
 ENV = "mppo/SparseDoublePendulum-v0"
 PRINTED_MEMORY = {
@@ -12,49 +19,89 @@ PRINTED_MEMORY = {
     "ppo": {1: (388, 335), 2: (407, 351), 4: (409, 351), 8: (409, 351), 16: (411, 335)},
 }
 """Memory and GPU memory in M for each K, as printed in Appendix C of the paper."""
+_MIB = 2**20
 
 
-def memory(sitting: Sitting) -> Part:
+def memory(session: Session) -> Part:
     """Resident memory of single-path and multi-path runs beside the paper's."""
     cases = [(base, k) for base, printed in PRINTED_MEMORY.items() for k in printed]
-    if sitting.quick:
-        cases = cases[:2]
-    now: dict[tuple[str, int], list[float]] = {case: [] for case in cases}
+    cases = cases[:2] if session.quick else cases
+    end: dict[tuple[str, int], list[float]] = {case: [] for case in cases}
     peak: dict[tuple[str, int], list[float]] = {case: [] for case in cases}
-    for r in range(-1, sitting.size(min(sitting.repetitions, 3), 1)):
+    for r in range(-1, session.size(min(session.repetitions, 3), 1)):
         for base, k in cases:  # round -1 fills the compilation cache: compiling takes memory
             method = base if k == 1 else f"mp-{base}"
-            sitting.say(f"memory {r + 1}: {method}, K = {k}")
-            sample = sitting.train(
-                method,
-                ENV,
-                repetition=r,
-                iterations=1 if r < 0 else sitting.size(5, 1),
-                overrides={"paths": k},
-            )
+            session.say(f"memory {r + 1}: {method}, K = {k}")
+            iterations = 1 if r < 0 else session.size(5, 1)
+            sample = session.train_paths(method, ENV, r, iterations, k)
             if r >= 0:
-                now[base, k].append(sample["resident_mib"]["now"])
+                end[base, k].append(sample["resident_mib"]["now"])
                 peak[base, k].append(sample["resident_mib"]["peak"])
-    ratios = [
-        Ratio(
-            f"memory-{base}-{k}",
-            f"mp-{base}, K = {k} / {base}: resident memory",
-            quotients(now[base, k], now[base, 1]),
-        )
-        for base, k in cases
-        if k > 1
-    ]
-    bases = dict(cases)  # in order, each once
-    return Part(ratios, [_table(base, cases, now, peak) for base in bases])
+    ratios, rows = [], {base: [] for base, _ in cases}
+    for base, k in cases:
+        label = base if k == 1 else f"mp-{base} (K = {k})"
+        ours = [spread(end[base, k]), spread(peak[base, k])]
+        rows[base].append([label, *ours, PRINTED_MEMORY[base][k][0]])
+        if k > 1:
+            what = f"mp-{base}, K = {k} / {base}: resident memory"
+            ratios.append(Ratio(f"memory-{base}-{k}", what, quotients(end[base, k], end[base, 1])))
+    return Part(ratios, [_table(base, rows[base]) for base in rows])
 
 
-def _table(base: str, cases: list[tuple[str, int]], now: dict, peak: dict) -> Table:
-    rows = []
-    for name, k in cases:
-        if name == base:
-            label = base if k == 1 else f"mp-{base} (K = {k})"
-            ours = [spread(now[base, k]), spread(peak[base, k])]
-            rows.append([label, *ours, PRINTED_MEMORY[base][k][0]])
+def _table(base: str, rows: list) -> Table:
     title = f"Resident memory of {base} and mp-{base} on {ENV.removeprefix('mppo/')}"
     columns = ["method", "MiB at the end", "MiB at the peak", "paper: M"]
     return Table(f"table-memory-{base}", title, columns, rows)
+
+
+def return_large_buffers() -> None:
+    """Let the C library map what an update needs for a moment, and give it back after each.
+
+    By itself glibc raises its limit for that after the first time; the heap then keeps some of
+    these buffers and not others, and peak memory jumps by ten megabytes from run to run.
+    """
+    if sys.platform == "linux":
+        m_mmap_threshold = -3
+        mallopt = getattr(ctypes.CDLL(None), "mallopt", None)  # absent in other C libraries
+        if mallopt is not None:
+            mallopt(m_mmap_threshold, _MIB)
+
+
+def resident_mib() -> dict[str, float]:
+    """Now and at its peak, in MiB, with all descendants.
+
+    The peak is VmHWM: `ru_maxrss` survives an exec, so a small child of a large process would
+    show its parent's.
+    """
+    sizes = [_resident(pid) for pid in ["self", *_descendants("self")]]
+    known = [pair for pair in sizes if pair is not None]
+    if not known:
+        unit = 1 if sys.platform == "darwin" else 1024
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / _MIB
+        return {"now": peak, "peak": peak}
+    return {"now": sum(now for now, _ in known), "peak": sum(peak for _, peak in known)}
+
+
+def _resident(pid: str) -> tuple[float, float] | None:
+    try:
+        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    except OSError:
+        return None
+    fields = dict(line.split(":", 1) for line in lines if ":" in line)
+    if "VmRSS" not in fields:
+        return None
+    now, peak = (int(fields[name].split()[0]) / 1024 for name in ("VmRSS", "VmHWM"))
+    return now, peak
+
+
+def _descendants(pid: str) -> list[str]:
+    """Processes started by any thread of this one, and theirs."""
+    pids: list[str] = []
+    for file in Path(f"/proc/{pid}/task").glob("*/children"):
+        try:
+            children = file.read_text().split()
+        except OSError:
+            continue
+        for child in children:
+            pids += [child, *_descendants(child)]
+    return pids

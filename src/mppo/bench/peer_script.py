@@ -112,17 +112,7 @@ def _tianshou(kind, env, envs, settings, iterations):
     policy, critic = _tianshou_networks(vector, torch, import_module)
     learning = optim.AdamOptimizerFactory(lr=settings["learning_rate"])
     given = {"policy": policy, "critic": critic, "optim": learning, **DISCOUNT}
-    if kind == "TRPO":
-        algorithm = algorithms.TRPO(
-            max_kl=settings["target_kl"],
-            backtrack_coeff=settings["line_search_shrinking_factor"],
-            optim_critic_iters=settings["n_critic_updates"],
-            **given,
-        )
-        batch_size, repetitions = None, 1
-    else:
-        algorithm = algorithms.PPO(eps_clip=settings["clip_range"], ent_coef=0.0, **given)
-        batch_size, repetitions = settings["batch_size"], settings["n_epochs"]
+    algorithm = _tianshou_algorithm(algorithms, kind, settings, given)
     steps = envs * settings["n_steps"]
     collector = data.Collector(algorithm, vector, data.VectorReplayBuffer(steps, envs))
     marks = []
@@ -131,8 +121,8 @@ def _tianshou(kind, env, envs, settings, iterations):
         max_epochs=1,
         epoch_num_steps=iterations * steps,
         collection_step_num_env_steps=steps,
-        batch_size=batch_size,
-        update_step_num_repetitions=repetitions,
+        batch_size=settings["batch_size"] if kind == "PPO" else None,
+        update_step_num_repetitions=settings["n_epochs"] if kind == "PPO" else 1,
         training_fn=lambda epoch, step: marks.append(time.perf_counter()),
         test_collector=None,
         show_progress=False,
@@ -141,6 +131,17 @@ def _tianshou(kind, env, envs, settings, iterations):
     algorithm.run_training(parameters)
     marks.append(time.perf_counter())
     return marks
+
+
+def _tianshou_algorithm(algorithms, kind, settings, given):
+    if kind == "PPO":
+        return algorithms.PPO(eps_clip=settings["clip_range"], ent_coef=0.0, **given)
+    return algorithms.TRPO(
+        max_kl=settings["target_kl"],
+        backtrack_coeff=settings["line_search_shrinking_factor"],
+        optim_critic_iters=settings["n_critic_updates"],
+        **given,
+    )
 
 
 def _tianshou_networks(vector, torch, import_module):
@@ -169,8 +170,8 @@ def _tianshou_networks(vector, torch, import_module):
 
 def main(words):
     """Print one line of JSON."""
-    found = installed() if words == ["--list"] else train(words[0], words[1], int(words[2]))
-    print(json.dumps(found), flush=True)
+    answer = installed() if words == ["--list"] else train(words[0], words[1], int(words[2]))
+    print(json.dumps(answer), flush=True)
 
 
 if __name__ == "__main__":

@@ -6,13 +6,15 @@ import importlib.util
 import os
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from mppo.bench.measured import Measured, MeasurementFailed, Sample
-from mppo.bench.parts import Part, Table
-from mppo.bench.ratios import UNTARGETED, Ratio, quotients, spread
-from mppo.bench.sitting import Sitting, Skipped
+from mppo.algorithm.methods import METHODS
+from mppo.bench.measure import MeasuredProcess, MeasurementFailed, Sample, Skipped
+from mppo.bench.ratios import UNTARGETED, Part, Ratio, Table, quotients, spread
 from mppo.machine.threads import ONE_THREAD
+
+if TYPE_CHECKING:
+    from mppo.bench.session import Session
 
 SCRIPT = Path(__file__).with_name("peer_script.py")
 HINT = "the peers are not installed; pip install mppo[peers], or give --peers-python PATH"
@@ -43,65 +45,61 @@ def interpreter(wanted: str | None) -> str | None:
     return sys.executable if importlib.util.find_spec("stable_baselines3") else None
 
 
-def peers(sitting: Sitting) -> Part:
+def peers(session: Session) -> Part:
     """Rates of ours and theirs, one after the other in each repetition."""
-    python = interpreter(sitting.peers_python)
+    python = interpreter(session.peers_python)
     if python is None:
         raise Skipped(HINT)
     known = _call(python, ["--list"], {}).result()
     names = [name for name, version in known["peers"].items() if version]
     if not names:
         raise Skipped(HINT)
-    sitting.samples.append({"installed": known})
+    session.samples.append({"installed": known})
     notes = [NOTE, _versions(known)]
-    found: dict[tuple[str, str], list[Sample]] = {}
+    measured: dict[tuple[str, str], list[Sample]] = {}
     cases = [
         (name, env)
-        for env in TASKS[: sitting.size(len(TASKS), 1)]
+        for env in TASKS[: session.size(len(TASKS), 1)]
         for name in names
         if env == JUDGED or "," not in name
     ]
-    for r in range(sitting.repetitions):
+    for r in range(session.repetitions):
         for name, env in list(cases):
             if (env != JUDGED or OURS[name][1] is None) and r >= UNTARGETED:
                 continue
-            sitting.say(f"peers {r + 1}/{sitting.repetitions}: {name} on {env}")
+            session.say(f"peers {r + 1}/{session.repetitions}: {name} on {env}")
             try:
-                sample = _train(sitting, python, name, env, r)
+                sample = _train(session, python, name, env, r)
             except MeasurementFailed as failure:
                 notes.append(f"{name} on {env} failed: {failure}")
                 cases.remove((name, env))
-                found.pop((name, env), None)
+                measured.pop((name, env), None)
                 continue
-            found.setdefault((name, env), []).append(sample)
-    if not found:
+            measured.setdefault((name, env), []).append(sample)
+    if not measured:
         raise MeasurementFailed("; ".join(notes[2:]))
-    return Part(*_compared(sitting, found), notes)
+    return Part(*_compared(session, measured), notes)
 
 
-def _train(sitting: Sitting, python: str, name: str, env: str, repetition: int) -> Sample:
+def _train(session: Session, python: str, name: str, env: str, repetition: int) -> Sample:
     """A peer's run and ours beside it: the same number of steps, the same warm-up."""
     method, _ = OURS[name]
-    iterations, warmup = sitting.iterations(method, 15_000), sitting.size(2, 1)
+    iterations, warmup = session.iterations(method, 15_000), session.size(2, 1)
     label = {"peer": name, "env": env, "repetition": repetition}
     total = warmup + iterations
-    theirs = sitting.finish(_call(python, [name, env, str(total)], label))
+    theirs = session.finish(_call(python, [name, env, str(total)], label))
     seconds = theirs["seconds"][warmup:]
-    ours = sitting.train(method, env, 15_000, "all", repetition, overrides=_full(method))
+    whole = {"batch_size": METHODS[method].batch_size}  # even in a smoke test, as the peers have it
+    ours = session.train(method, env, 15_000, "all", repetition, overrides=whole)
     return {"theirs": theirs["steps"] * len(seconds) / sum(seconds), "ours": ours["rate"]}
 
 
-def _full(method: str) -> dict[str, Any]:
-    """Batches of the paper's size even in a smoke test, as the peers have them."""
-    from mppo.algorithm.methods import METHODS
-
-    return {"batch_size": METHODS[method].batch_size}
-
-
-def _compared(sitting: Sitting, found: dict) -> tuple[list[Ratio], list[Table]]:
-    cores = len(sitting.cores)
+def _compared(
+    session: Session, measured: dict[tuple[str, str], list[Sample]]
+) -> tuple[list[Ratio], list[Table]]:
+    cores = len(session.cores)
     ratios, rows = [], []
-    for (name, env), samples in found.items():
+    for (name, env), samples in measured.items():
         method, target = OURS[name]
         ours = [sample["ours"] for sample in samples]
         theirs = [sample["theirs"] for sample in samples]
@@ -114,14 +112,14 @@ def _compared(sitting: Sitting, found: dict) -> tuple[list[Ratio], list[Table]]:
     return ratios, [Table("peers", title, columns, rows)]
 
 
-def _call(python: str, words: list[str], label: Sample) -> Measured:
+def _call(python: str, words: list[str], label: Sample) -> MeasuredProcess:
     """The peer script; the thread settings that mppo makes for itself are taken back."""
     environment = {
         name: value for name, value in os.environ.items() if ONE_THREAD.get(name) != value
     }
     environment |= {"JAX_PLATFORMS": "cpu", "PYTHONSAFEPATH": "1", "PYTHONWARNINGS": "ignore"}
     try:
-        return Measured([python, str(SCRIPT), *words], environment, label)
+        return MeasuredProcess([python, str(SCRIPT), *words], environment, label)
     except OSError as error:
         raise MeasurementFailed(f"cannot run the peers' interpreter: {error.strerror}") from error
 

@@ -1,9 +1,9 @@
-"""Ratios of one sitting: the median over repetitions, the spread, and the target."""
+"""What a part of a session hands back: ratios with their spread and target, and tables."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from statistics import median
 from typing import Any, Literal
 
@@ -43,13 +43,38 @@ class Ratio:
         return {
             "name": self.name,
             "what": self.what,
-            "median": self.median,
-            "least": min(self.values),
-            "most": max(self.values),
+            **spread(self.values),
             "values": list(self.values),
             "sense": self.sense,
             "target": self.target,
             "met": self.met,
+        }
+
+
+@dataclass(frozen=True)
+class Table:
+    """Absolute numbers; a cell is a word, a number or a spread (median, least, most)."""
+
+    name: str
+    title: str
+    columns: list[str]
+    rows: list[list[Any]]
+
+
+@dataclass(frozen=True)
+class Part:
+    """Ratios first, absolute numbers after."""
+
+    ratios: list[Ratio]
+    tables: list[Table]
+    notes: list[str] = field(default_factory=list)
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "ratios": [ratio.as_json() for ratio in self.ratios],
+            "tables": [asdict(table) for table in self.tables],
+            "notes": self.notes,
         }
 
 
@@ -62,7 +87,7 @@ def quotients(above: Sequence[float], below: Sequence[float]) -> tuple[float, ..
     return tuple(a / b for a, b in zip(above, below, strict=True))
 
 
-def spread(values: Sequence[float]) -> dict[str, Any]:
+def spread(values: Sequence[float]) -> dict[str, float]:
     """Median and range of one measured quantity, as a cell of a table.
 
     >>> spread([3.0, 1.0, 2.0])

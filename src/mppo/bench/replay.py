@@ -47,11 +47,11 @@ class Replay:
 
     def episodes(self, iteration: int, seen: Trajectories) -> list[Episode]:
         """The episodes of a batch; every observation is compared bit for bit."""
-        found: list[Episode] = []
+        episodes: list[Episode] = []
         for e in range(len(seen.actions)):
             self.lane.generator = generator(self.seed, Role.ENVIRONMENT, iteration, e)
-            found += _lived_again(self.lane, seen, e)
-        return found
+            episodes += _lived_again(self.lane, seen, e)
+        return episodes
 
     def seconds(self, episodes: list[Episode], threads: int | None = None) -> float:
         """Time of bare physics for all of them: in Python, or in threads without it."""
@@ -83,8 +83,8 @@ def threaded_seconds(model: Any, frame_skip: int, episodes: list[Episode], threa
     As in training, a few robots live through one episode after the other, and a thread takes the
     robot that waited longest for one chunk of steps.
     """
-    found = addresses()
-    if found is None:
+    functions = addresses()
+    if functions is None:
         raise ValueError("MuJoCo's library was not found, so nothing can step it without Python")
     robots = [mujoco.MjData(model) for _ in range(min(ROBOTS, len(episodes)))]
     controls = [np.array(episode.controls) for episode in episodes]
@@ -94,7 +94,7 @@ def threaded_seconds(model: Any, frame_skip: int, episodes: list[Episode], threa
         if start == 0:
             mujoco.mj_setState(model, robot, episodes[n].start, _INTEGRATION)
         some = controls[n][start:stop]
-        _live(found[0], model._address, robot._address, robot.ctrl, some, frame_skip)
+        _live(functions[0], model._address, robot._address, robot.ctrl, some, frame_skip)
 
     def advance(piece: tuple[Any, int, int]) -> tuple[Any, int, int] | None:
         robot, n, start = piece
@@ -134,7 +134,7 @@ def _lived_again(lane: Any, seen: Trajectories, e: int) -> list[Episode]:
     actions = np.asarray(seen.actions[e])
     ended = np.asarray(seen.terminated[e] | seen.truncated[e])
     stops = sorted({*(np.flatnonzero(ended) + 1).tolist(), len(ended)})
-    found, first = [], 0
+    episodes, first = [], 0
     for stop in stops:
         lane.reset()
         start = _state(lane.model, lane.data)
@@ -143,9 +143,9 @@ def _lived_again(lane: Any, seen: Trajectories, e: int) -> list[Episode]:
             lane.step(actions[t])
         _same(lane.observation, seen.next_observations[e, stop - 1])
         rows = list(actions[first:stop].astype(np.float64))
-        found.append(Episode(start, rows, _state(lane.model, lane.data)))
+        episodes.append(Episode(start, rows, _state(lane.model, lane.data)))
         first = stop
-    return found
+    return episodes
 
 
 def _same(observation: np.ndarray, recorded: np.ndarray) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from mppo.report.document import markdown_table
+
 SIGN = {"at least": ">=", "at most": "<="}
 TITLES = {
     "limit": "The limit",
@@ -29,12 +31,14 @@ EXPLAINED = {
     "of a run stays on one core.",
     "peers": "Runs of the same number of steps, ours after theirs in each repetition.",
     "paths": "All steps of this task cost the same, so the difference is that of K alone. Peak "
-    "memory is that of the whole process with a filled compilation cache.",
+    "memory is that of the whole process with a filled compilation cache; the C library is told "
+    "to give large buffers back after each update, or peaks would vary by ten megabytes.",
     "startup": "Wall time of the whole command. The first iteration is `mppo train` for one batch.",
     "two-runs": "The same run (same seed, so the same work) once alone, then twice at a time, each "
     "pinned to a core; the clocks start together.",
-    "memory": "Resident memory of the whole process beside the paper's Appendix C (whose numbers "
-    "are of another implementation and machine: compare the growth with K).",
+    "memory": "Resident memory of the whole process, measured as above, beside the paper's "
+    "Appendix C (whose numbers are of another implementation and machine: compare the growth "
+    "with K).",
 }
 
 
@@ -56,8 +60,8 @@ def number(value: Any) -> str:
 def cell(value: Any, wide: bool) -> str:
     """A spread as median and range, or in short as median and largest deviation.
 
-    >>> found = {"median": 200.0, "least": 190.0, "most": 204.0}
-    >>> cell(found, True), cell(found, False)
+    >>> rate = {"median": 200.0, "least": 190.0, "most": 204.0}
+    >>> cell(rate, True), cell(rate, False)
     ('200 (190 to 204)', '200 ±5%')
     """
     if not isinstance(value, dict):
@@ -112,15 +116,20 @@ def markdown(result: dict[str, Any]) -> str:
     lines += ["", *(f"- {line}" for line in _machine_lines(result))]
     header = ["ratio", "median", "spread", "target", "met"]
     if judged:
-        lines += ["", "## Ratios with a target", "", *_piped(header, judged)]
+        lines += ["", "## Ratios with a target", "", *markdown_table(header, judged)]
     for name, part in result["parts"].items():
         lines += ["", f"## {TITLES[name]}", "", EXPLAINED[name]]
         for table in part["tables"]:
             rows = [[cell(value, True) for value in row] for row in table["rows"]]
-            lines += ["", f"{table['title']}:", "", *_piped(table["columns"], rows)]
+            lines += ["", f"{table['title']}:", "", *markdown_table(table["columns"], rows)]
         lines += [line for note in part.get("notes", []) for line in ("", note)]
     if others:
-        lines += ["", "## Further ratios", "", *_piped(header[:3], [row[:3] for row in others])]
+        lines += [
+            "",
+            "## Further ratios",
+            "",
+            *markdown_table(header[:3], [row[:3] for row in others]),
+        ]
     troubles = _troubles(result)
     lines += ["", "## Not measured", "", *(f"- {line}" for line in troubles)] if troubles else []
     return "\n".join(lines) + "\n"
@@ -163,8 +172,3 @@ def _aligned(rows: Iterable[list[str]]) -> list[str]:
 
 def _wordy(rows: list[list[str]], column: int) -> bool:
     return any(row[column][:1].isalpha() and row[column] != "n/a" for row in rows[1:])
-
-
-def _piped(header: list[str], rows: list[list[str]]) -> list[str]:
-    lines = [header, ["---"] * len(header), *rows]
-    return ["| " + " | ".join(value.replace("|", "\\|") for value in row) + " |" for row in lines]

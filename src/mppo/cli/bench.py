@@ -10,14 +10,21 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from mppo.bench.conduct import PARTS, REPETITIONS, Options, begun, conduct, joined
+from mppo.bench.session import (
+    PARTS,
+    REPETITIONS,
+    Options,
+    empty_result,
+    join,
+    measure_parts,
+)
 from mppo.bench.show import markdown, text
 from mppo.cli.parser import Parser, whole_number
 from mppo.errors import BadRequest, did_you_mean
 from mppo.files.run_directory import plain
 
 ABOUT = """\
-Measure this machine in one sitting: training against bare physics, cores,
+Measure this machine in one session: training against bare physics, cores,
 peers, paths, start-up and memory. Ratios first, with their spread over
 repetitions."""
 
@@ -47,7 +54,7 @@ def main(command: str, words: list[str]) -> int:
     options = _options(given)
     if given.join and given.json is None:
         raise BadRequest("--join keeps parts of an earlier --json FILE; name that file")
-    earlier = _earlier(Path(given.json), begun(options)) if given.join else None
+    earlier = _earlier(Path(given.json), empty_result(options)) if given.join else None
     return _bench(options, given.json, given.markdown, earlier)
 
 
@@ -55,7 +62,7 @@ def _earlier(file: Path, now: dict[str, Any]) -> dict[str, Any]:
     """The result to join; looked at before anything is measured."""
     try:
         before = json.loads(file.read_text(encoding="utf-8"))
-        joined(before, now)
+        join(before, now)
     except OSError as error:
         raise BadRequest(f'cannot read "{file}": {error.strerror}') from error
     except BadRequest as error:
@@ -90,10 +97,10 @@ def _bench(
     markdown_file: str | None,
     earlier: dict[str, Any] | None = None,
 ) -> int:
-    result, code = begun(options), 0
-    whole = lambda: result if earlier is None else joined(earlier, result)
+    result, code = empty_result(options), 0
+    whole = lambda: result if earlier is None else join(earlier, result)
     try:
-        with closing(conduct(options, result)) as parts:
+        with closing(measure_parts(options, result)) as parts:
             for _ in parts:
                 _write(whole(), json_file, markdown_file)  # an interruption loses one part at most
     except KeyboardInterrupt:

@@ -108,11 +108,11 @@ def _progress(grid: Grid, specs: list[RunSpec]) -> Table:
         total = sum(run.steps for run in mine)
         done = sum(map(grid.steps_done, mine))
         last = [rows(grid.directory(run), "metrics.jsonl")[-20:] for run in mine]
-        returns = [row["return_mean"] for row_set in last for row in row_set]
+        returns = [row["return_mean"] for rows_of_run in last for row in rows_of_run]
         solved = [
             run.seed
-            for run, found in zip(mine, last, strict=True)
-            if any(row["return_mean"] for row in found)
+            for run, rows_of_run in zip(mine, last, strict=True)
+            if any(row["return_mean"] for row in rows_of_run)
         ]
         table.add_row(
             method,

@@ -14,24 +14,12 @@ from rich.text import Text
 from mppo.experiments.drive import Driver
 from mppo.experiments.grid import Grid
 from mppo.experiments.spec import RunSpec
+from mppo.machine.durations import duration
 
 REFRESH = 1.0  # seconds between looks at the files
 LINE_EVERY = 60.0  # seconds between plain lines when nothing happens
 MOST_ROWS = 16
 SHOWN_NEWS = 4
-
-
-def duration(seconds: float) -> str:
-    """Seconds as people say them.
-
-    >>> duration(42), duration(750), duration(9000), duration(200_000)
-    ('42 s', '12 min', '2.5 h', '2.3 days')
-    """
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    if seconds < 5400:
-        return f"{seconds / 60:.0f} min"
-    return f"{seconds / 3600:.1f} h" if seconds < 129_600 else f"{seconds / 86_400:.1f} days"
 
 
 class GridProgress:

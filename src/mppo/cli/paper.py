@@ -61,37 +61,35 @@ def _list_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _list(options: argparse.Namespace) -> int:
-    from mppo.cli.gridview import duration
+    from mppo.machine.durations import duration
     from mppo.machine.threads import available_cores
     from mppo.paper.artefacts import ARTEFACTS, distinct_runs
     from mppo.paper.costs import calibration, cost
 
     cores = options.jobs or available_cores()
     measured = calibration(measure=not options.no_calibrate, say=_say)
-    wanted = {name: artefact.runs() for name, artefact in ARTEFACTS.items()}
-    everything = distinct_runs(wanted)
+    needed = {name: artefact.runs() for name, artefact in ARTEFACTS.items()}
 
     def row(name: str, title: str, runs: list) -> dict[str, Any]:
-        hours = None if measured is None else sum(cost(run, measured) for run in runs) / cores
         return {
             "id": name,
             "title": title,
             "runs": len(runs),
             "steps": sum(run.steps for run in runs),
-            "seconds": None if hours is None else round(hours),
+            "seconds": measured and round(sum(cost(run, measured) for run in runs) / cores),
             "run_ids": sorted(run.run_id for run in runs),
         }
 
-    rows = [row(name, artefact.title, wanted[name]) for name, artefact in ARTEFACTS.items()]
-    total = row("all", "all of them; shared runs once", everything)
+    rows = [row(name, artefact.title, needed[name]) for name, artefact in ARTEFACTS.items()]
+    total = row("all", "all of them; shared runs once", distinct_runs(needed))
     if options.json:
         print(json.dumps({"jobs": cores, "artefacts": rows, "all": total}, indent=2))
         return 0
     print(f"{'id':<18}{'runs':>5}{'steps':>9}{'time':>9}  title")
-    for found in (*rows, total):
-        steps = f"{found['steps'] / 1e6:,.0f}M" if found["steps"] else "-"
-        time = "-" if not found["seconds"] else duration(found["seconds"])
-        print(f"{found['id']:<18}{found['runs'] or '-':>5}{steps:>9}{time:>9}  {found['title']}")
+    for line in (*rows, total):
+        steps = f"{line['steps'] / 1e6:,.0f}M" if line["steps"] else "-"
+        time = duration(line["seconds"]) if line["seconds"] else "-"
+        print(f"{line['id']:<18}{line['runs'] or '-':>5}{steps:>9}{time:>9}  {line['title']}")
     if measured is None:
         print("\nno time: this machine is not measured yet (leave out --no-calibrate)")
     else:
@@ -125,16 +123,16 @@ def seeds_of(words: list[str] | None) -> list[int] | None:
         return None
     try:
         if len(words) == 1 and "-" not in words[0]:
-            found = list(range(int(words[0])))
+            seeds = list(range(int(words[0])))
         else:
             ends = [[int(end) for end in word.split("-")] for word in words]
-            found = [seed for end in ends for seed in range(end[0], end[-1] + 1)]
+            seeds = [seed for end in ends for seed in range(end[0], end[-1] + 1)]
     except ValueError:
-        found = []
-    if not found:
+        seeds = []
+    if not seeds:
         given = " ".join(words)
         raise BadRequest(f"--seeds is {given}; write a number of seeds, seeds, or a range: 6-11")
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(seeds))
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -172,24 +170,24 @@ def _status(options: argparse.Namespace) -> int:
     from mppo.experiments.grid import opened
     from mppo.experiments.status import status
 
-    found = status(opened(options.dir))
+    grid = status(opened(options.dir))
     if options.json:
-        print(json.dumps(found, indent=2))
+        print(json.dumps(grid, indent=2))
     else:
-        _print_status(found)
-    return SOME_FAILED if found["states"]["failed"] else 0
+        _print_status(grid)
+    return SOME_FAILED if grid["states"]["failed"] else 0
 
 
-def _print_status(found: dict[str, Any]) -> None:
-    states = ", ".join(f"{count} {state}" for state, count in found["states"].items() if count)
-    print(f"{len(found['runs'])} runs: {states or 'none'}")
-    print(f"{found['steps_done']:,} of {found['steps']:,} steps")
-    for request in found["requests"]:
+def _print_status(grid: dict[str, Any]) -> None:
+    states = ", ".join(f"{count} {state}" for state, count in grid["states"].items() if count)
+    print(f"{len(grid['runs'])} runs: {states or 'none'}")
+    print(f"{grid['steps_done']:,} of {grid['steps']:,} steps")
+    for request in grid["requests"]:
         how = f"{request['done']} of {request['runs']} runs done"
         if not request["runs"]:
-            how = "measured" if found["memory"] else "not measured"
+            how = "measured" if grid["memory"] else "not measured"
         print(f"  {request['label']:<24} {how}")
-    for run in found["runs"]:
+    for run in grid["runs"]:
         if run["state"] == "running":
             print(f"running: {run['label']}, {run['steps_done']:,} of {run['steps']:,} steps")
         if run["state"] == "failed":

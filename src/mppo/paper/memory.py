@@ -26,12 +26,12 @@ def measure(root: Path, say: Callable[[str], None]) -> Measurement:
     file = root / FILE
     if file.exists():
         return read_json(file, LARGEST)
-    from mppo.bench.conduct import Options, begun, conduct
+    from mppo.bench.session import Options, empty_result, measure_parts
     from mppo.files.run_directory import plain
 
     options = Options(parts=("memory",), say=say)
-    result = begun(options)
-    for _ in conduct(options, result):
+    result = empty_result(options)
+    for _ in measure_parts(options, result):
         pass
     part = result["parts"]["memory"]
     if part["status"] != "measured":

@@ -6,8 +6,6 @@
 
 from __future__ import annotations
 
-import ctypes
-import sys
 from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
@@ -41,7 +39,6 @@ def _programs(method: Method, architecture: Architecture, unfinished: Unfinished
     learning = {"unfinished": unfinished}
     warn_about_threads()
     _keep_compiled()
-    _return_large_buffers()
     return Programs(
         jax.jit(partial(iteration.init, method, architecture)),
         jax.jit(partial(iteration.pick, method)),
@@ -61,16 +58,3 @@ def _keep_compiled() -> None:
     jax.config.update("jax_compilation_cache_dir", str(folder))
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.1)
     jax.config.update("jax_persistent_cache_min_entry_size_bytes", 0)
-
-
-def _return_large_buffers() -> None:
-    """Let the C library map what an update needs for a moment, and give it back after each.
-
-    By itself glibc raises its limit for that after the first time; the heap then keeps some of
-    these buffers and not others, and peak memory jumps by ten megabytes from run to run.
-    """
-    if sys.platform == "linux":
-        m_mmap_threshold, mebibyte = -3, 2**20
-        mallopt = getattr(ctypes.CDLL(None), "mallopt", None)  # absent in other C libraries
-        if mallopt is not None:
-            mallopt(m_mmap_threshold, mebibyte)

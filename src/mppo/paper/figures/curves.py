@@ -48,8 +48,8 @@ def draw_panel(curves: Axes, finals: Axes, lines: list[CurveLine]) -> None:
         scores = line.cell.finals
         for level, width in ((0.95, 1.2), (0.75, 3.2)):
             if len(scores) > 1:
-                found = t_interval(scores, level)
-                finals.plot([found.low, found.high], [place] * 2, color=line.colour, lw=width)
+                ends = t_interval(scores, level)[1:]
+                finals.plot(ends, [place] * 2, color=line.colour, lw=width)
         if len(scores):
             finals.plot([scores.mean()], [place], marker="|", color=line.colour, ms=11, mew=2)
         finals.plot(

@@ -123,13 +123,13 @@ def maze_runs(
 def runs_for(root: Path, identifier: str, methods: tuple[str, ...]) -> list[MazeRuns]:
     """The runs of a figure, at the budget at which most seeds can be read."""
     runs = Runs(root)
-    found = maze_runs(runs, methods, runs.budget("Maze", methods))
-    if not found:
+    read = maze_runs(runs, methods, runs.budget("Maze", methods))
+    if not read:
         raise BadRequest(
             f'no finished run of {", ".join(methods)} on the Maze below "{root}"; make them with: '
             f"mppo paper run {identifier} --out {root}"
         )
-    return found
+    return read
 
 
 def seeds_words(runs: list[MazeRuns]) -> str:

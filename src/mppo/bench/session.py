@@ -1,0 +1,227 @@
+"""One session of measurements: what all parts share, and part after part into one result."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Generator, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from mppo.algorithm.methods import METHODS
+from mppo.bench import machine, speed
+from mppo.bench.measure import MeasuredProcess, Sample, Skipped, Workload
+from mppo.bench.memory import memory
+from mppo.bench.peers import peers
+from mppo.bench.ratios import Part
+from mppo.bench.startup import startup
+from mppo.errors import BadRequest
+from mppo.machine.threads import ONE_THREAD
+
+SCHEMA = 1
+REPETITIONS, QUICK_REPETITIONS = 5, 2
+Cores = Literal["one", "all"]
+Result = dict[str, Any]
+"""What `mppo bench --json` writes."""
+
+
+@dataclass
+class Session:
+    """Sizes, cores and the compilation cache of one session; keeps every raw sample."""
+
+    repetitions: int
+    quick: bool
+    cores: list[int]
+    folder: Path
+    """For this session alone: the compilation cache and what the runs write."""
+    peers_python: str | None = None
+    say: Callable[[str], None] = lambda text: None
+    samples: list[Sample] = field(default_factory=list)
+
+    def size(self, full: int, quick: int) -> int:
+        """A size, or the one for a smoke test."""
+        return quick if self.quick else full
+
+    def overrides(self, method: str) -> dict[str, Any]:
+        """A smoke test takes a quarter of the batch, in whole minibatches of PPO."""
+        return {"batch_size": METHODS[method].batch_size // 4 // 64 * 64} if self.quick else {}
+
+    def iterations(self, method: str, steps: int) -> int:
+        """Measured iterations for about that many steps; two at a smoke test."""
+        return self.size(max(3, steps // METHODS[method].batch_size), 2)
+
+    def pinned(self, which: Cores, repetition: int = 0) -> list[int]:
+        """All cores, or one: each takes its turn, for they need not be equally fast."""
+        if which == "all" or not self.cores:
+            return self.cores
+        return [self.cores[repetition % len(self.cores)]]
+
+    def train(
+        self,
+        method: str,
+        env: str,
+        steps: int = 0,
+        on: Cores = "one",
+        repetition: int = 0,
+        **workload: Any,
+    ) -> Sample:
+        """Measure one run in a process of its own."""
+        return self.finish(self.start(method, env, steps, on, repetition, **workload))
+
+    def train_paths(
+        self, method: str, env: str, repetition: int, iterations: int, paths: int
+    ) -> Sample:
+        """Measure a run with K paths whose memory can be compared."""
+        return self.train(
+            method,
+            env,
+            repetition=repetition,
+            iterations=iterations,
+            overrides={"paths": paths},
+            steady_memory=True,
+        )
+
+    def start(
+        self,
+        method: str,
+        env: str,
+        steps: int = 0,
+        on: Cores = "one",
+        repetition: int = 0,
+        overrides: Mapping[str, Any] | None = None,
+        **workload: Any,
+    ) -> MeasuredProcess:
+        """Start a run; `finish` waits for its result."""
+        workload.setdefault("iterations", self.iterations(method, steps))
+        workload.setdefault("warmup", self.size(2, 1))
+        pinned = self.pinned(on, repetition)
+        wanted = Workload(
+            method,
+            env,
+            workers=max(1, len(pinned)) if on == "all" else 1,
+            overrides={**self.overrides(method), **(overrides or {})},
+            **workload,
+        )
+        command = [sys.executable, "-m", "mppo.bench.measure", json.dumps(pinned)]
+        label = {"method": method, "env": env, "on": on, "repetition": repetition}
+        cache = {"MPPO_COMPILATION_CACHE": str(self.folder / "xla")}  # the runs share it
+        environment = {**os.environ, **ONE_THREAD, **cache}
+        return MeasuredProcess([*command, json.dumps(asdict(wanted))], environment, label)
+
+    def finish(self, process: MeasuredProcess) -> Sample:
+        """Wait for the result, and keep it among the samples."""
+        sample = {**process.label, **process.result()}
+        self.samples.append(sample)
+        return sample
+
+
+PARTS: dict[str, Callable[[Session], Part]] = {
+    "limit": speed.limit,
+    "rates": speed.rates,
+    "cores": speed.cores,
+    "peers": peers,
+    "paths": speed.paths,
+    "startup": startup,
+    "two-runs": speed.two_runs,
+    "memory": memory,
+}
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the command line asked for."""
+
+    quick: bool = False
+    parts: tuple[str, ...] = tuple(name for name in PARTS if name != "peers")
+    repetitions: int | None = None
+    peers_python: str | None = None
+    say: Callable[[str], None] = field(default=lambda text: None, compare=False)
+
+    @property
+    def rounds(self) -> int:
+        """Repetitions of every comparison."""
+        return self.repetitions or (QUICK_REPETITIONS if self.quick else REPETITIONS)
+
+    @property
+    def command(self) -> str:
+        """The command that measures the same again, without paths."""
+        words = ["mppo bench", *(["--quick"] if self.quick else [])]
+        if self.rounds != (QUICK_REPETITIONS if self.quick else REPETITIONS):
+            words.append(f"--repetitions {self.rounds}")
+        if set(self.parts) - {"peers"} == set(PARTS) - {"peers"}:
+            words += ["--peers"] if "peers" in self.parts else []
+        else:
+            words.append(f"--only {' '.join(self.parts)}")
+        return " ".join(words)
+
+
+def empty_result(options: Options) -> Result:
+    """The result before anything is measured."""
+    return {
+        "schema": SCHEMA,
+        "command": options.command,
+        "date": time.strftime("%Y-%m-%d"),
+        "quick": options.quick,
+        "repetitions": options.rounds,
+        "machine": machine.description(),
+        "source_sha256": machine.source(),
+        "source_changed": False,
+        "parts": {},
+    }
+
+
+def join(before: Result, now: Result) -> Result:
+    """An earlier result with the parts measured now in place of its own.
+
+    Every ratio is still of one session: a part is measured as a whole. A ratio that has a newer
+    value in another part is not kept.
+    """
+    if before.get("schema") != SCHEMA or before.get("quick") != now["quick"]:
+        raise BadRequest("it was written by another version of mppo, or one of the two is --quick")
+    if before["machine"]["processor"] != now["machine"]["processor"]:
+        raise BadRequest(f"it was measured on another machine: {before['machine']['processor']}")
+    again = {ratio["name"] for part in now["parts"].values() for ratio in part["ratios"]}
+    kept = {
+        name: {**part, "ratios": [r for r in part["ratios"] if r["name"] not in again]}
+        for name, part in before["parts"].items()
+    }
+    every = kept | now["parts"]
+    parts = {name: every[name] for name in PARTS if name in every}
+    options = Options(now["quick"], tuple(parts), now["repetitions"])
+    return {**now, "command": options.command, "parts": parts}
+
+
+def measure_parts(options: Options, result: Result) -> Generator[str]:
+    """Measure part after part into `result`; yields the name of each when it is done."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name, part in PARTS.items():
+            if name in options.parts:
+                session = Session(
+                    options.rounds,
+                    options.quick,
+                    machine.cores(),
+                    Path(folder),
+                    options.peers_python,
+                    options.say,
+                )
+                result["parts"][name] = {"date": result["date"], **_measured(part, session)}
+                result["source_changed"] |= machine.source() != result["source_sha256"]
+                yield name
+
+
+def _measured(part: Callable[[Session], Part], session: Session) -> dict[str, Any]:
+    """What a part measured; one that fails is reported, and the rest goes on."""
+    started = time.perf_counter()
+    content: dict[str, Any] = {"status": "measured", "reason": None, "ratios": [], "tables": []}
+    try:
+        content |= part(session).as_json()
+    except Skipped as skipped:
+        content |= {"status": "skipped", "reason": str(skipped)}
+    except Exception as error:
+        content |= {"status": "failed", "reason": f"{type(error).__name__}: {error}"}
+    seconds = round(time.perf_counter() - started, 1)
+    return {**content, "seconds": seconds, "samples": session.samples}

@@ -38,18 +38,11 @@ NOTE = (
 )
 
 
-def interpreter(wanted: str | None) -> str | None:
-    """The interpreter that has the peers: the one that is named, else this one, if it does."""
-    if wanted is not None:
-        return wanted
-    return sys.executable if importlib.util.find_spec("stable_baselines3") else None
-
-
 def peers(session: Session) -> Part:
     """Rates of ours and theirs, one after the other in each repetition."""
-    python = interpreter(session.peers_python)
-    if python is None:
+    if session.peers_python is None and importlib.util.find_spec("stable_baselines3") is None:
         raise Skipped(HINT)
+    python = session.peers_python or sys.executable
     known = _call(python, ["--list"], {}).result()
     names = [name for name, version in known["peers"].items() if version]
     if not names:
@@ -84,10 +77,10 @@ def peers(session: Session) -> Part:
 def _train(session: Session, python: str, name: str, env: str, repetition: int) -> Sample:
     """A peer's run and ours beside it: the same number of steps, the same warm-up."""
     method, _ = OURS[name]
-    iterations, warmup = session.iterations(method, 15_000), session.size(2, 1)
+    warmup = session.size(2, 1)
+    iterations = str(warmup + session.iterations(method, 15_000))
     label = {"peer": name, "env": env, "repetition": repetition}
-    total = warmup + iterations
-    theirs = session.finish(_call(python, [name, env, str(total)], label))
+    theirs = session.finish(_call(python, [name, env, iterations], label))
     seconds = theirs["seconds"][warmup:]
     whole = {"batch_size": METHODS[method].batch_size}  # even in a smoke test, as the peers have it
     ours = session.train(method, env, 15_000, "all", repetition, overrides=whole)

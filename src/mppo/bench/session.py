@@ -60,30 +60,14 @@ class Session:
             return self.cores
         return [self.cores[repetition % len(self.cores)]]
 
-    def train(
-        self,
-        method: str,
-        env: str,
-        steps: int = 0,
-        on: Cores = "one",
-        repetition: int = 0,
-        **workload: Any,
-    ) -> Sample:
-        """Measure one run in a process of its own."""
-        return self.finish(self.start(method, env, steps, on, repetition, **workload))
+    def train(self, method: str, env: str, *case: Any, **workload: Any) -> Sample:
+        """Measure one run in a process of its own; the arguments are those of `start`."""
+        return self.finish(self.start(method, env, *case, **workload))
 
-    def train_paths(
-        self, method: str, env: str, repetition: int, iterations: int, paths: int
-    ) -> Sample:
-        """Measure a run with K paths whose memory can be compared."""
-        return self.train(
-            method,
-            env,
-            repetition=repetition,
-            iterations=iterations,
-            overrides={"paths": paths},
-            steady_memory=True,
-        )
+    def train_paths(self, method: str, env: str, r: int, iterations: int, paths: int) -> Sample:
+        """Measure a run with K paths in repetition r; its memory can be compared with others'."""
+        workload = {"iterations": iterations, "overrides": {"paths": paths}, "steady_memory": True}
+        return self.train(method, env, repetition=r, **workload)
 
     def start(
         self,
@@ -149,7 +133,7 @@ class Options:
     @property
     def command(self) -> str:
         """The command that measures the same again, without paths."""
-        words = ["mppo bench", *(["--quick"] if self.quick else [])]
+        words = ["mppo bench --quick" if self.quick else "mppo bench"]
         if self.rounds != (QUICK_REPETITIONS if self.quick else REPETITIONS):
             words.append(f"--repetitions {self.rounds}")
         if set(self.parts) - {"peers"} == set(PARTS) - {"peers"}:
@@ -200,14 +184,8 @@ def measure_parts(options: Options, result: Result) -> Generator[str]:
     with tempfile.TemporaryDirectory() as folder:
         for name, part in PARTS.items():
             if name in options.parts:
-                session = Session(
-                    options.rounds,
-                    options.quick,
-                    machine.cores(),
-                    Path(folder),
-                    options.peers_python,
-                    options.say,
-                )
+                sizes = (options.rounds, options.quick, machine.cores(), Path(folder))
+                session = Session(*sizes, options.peers_python, options.say)
                 result["parts"][name] = {"date": result["date"], **_measured(part, session)}
                 result["source_changed"] |= machine.source() != result["source_sha256"]
                 yield name

@@ -8,6 +8,7 @@ from typing import Any
 from mppo.report.document import markdown_table
 
 SIGN = {"at least": ">=", "at most": "<="}
+HEADER = ["ratio", "median", "spread", "target", "met"]
 TITLES = {
     "limit": "The limit",
     "rates": "Tasks, methods and cores",
@@ -80,14 +81,10 @@ def ratio_rows(result: dict[str, Any]) -> tuple[list[list[str]], list[list[str]]
             target = ratio["target"]
             row = [ratio["what"], number(ratio["median"])]
             row.append(f"{number(ratio['least'])} to {number(ratio['most'])}")
-            row.append("" if target is None else f"{SIGN[ratio['sense']]} {target:g}")
-            row.append("" if target is None else _verdict(ratio["met"], result["quick"]))
+            verdict = "n/a" if result["quick"] else "yes" if ratio["met"] else "NO"
+            row += ["", ""] if target is None else [f"{SIGN[ratio['sense']]} {target:g}", verdict]
             (others if target is None else judged).append(row)
     return judged, others
-
-
-def _verdict(met: bool, quick: bool) -> str:
-    return "n/a" if quick else "yes" if met else "NO"
 
 
 def text(result: dict[str, Any]) -> str:
@@ -95,8 +92,7 @@ def text(result: dict[str, Any]) -> str:
     judged, others = ratio_rows(result)
     lines = _machine_lines(result)
     if judged or others:
-        header = ["ratio", "median", "spread", "target", "met"]
-        lines += ["", *_aligned([header, *judged, *others])]
+        lines += ["", *_aligned([HEADER, *judged, *others])]
     for part in result["parts"].values():
         for table in part["tables"]:
             rows = [[cell(value, False) for value in row] for row in table["rows"]]
@@ -114,9 +110,8 @@ def markdown(result: dict[str, Any]) -> str:
     if result["quick"]:
         lines += ["", "This was a smoke test (`--quick`): its numbers mean nothing."]
     lines += ["", *(f"- {line}" for line in _machine_lines(result))]
-    header = ["ratio", "median", "spread", "target", "met"]
     if judged:
-        lines += ["", "## Ratios with a target", "", *markdown_table(header, judged)]
+        lines += ["", "## Ratios with a target", "", *markdown_table(HEADER, judged)]
     for name, part in result["parts"].items():
         lines += ["", f"## {TITLES[name]}", "", EXPLAINED[name]]
         for table in part["tables"]:
@@ -124,12 +119,8 @@ def markdown(result: dict[str, Any]) -> str:
             lines += ["", f"{table['title']}:", "", *markdown_table(table["columns"], rows)]
         lines += [line for note in part.get("notes", []) for line in ("", note)]
     if others:
-        lines += [
-            "",
-            "## Further ratios",
-            "",
-            *markdown_table(header[:3], [row[:3] for row in others]),
-        ]
+        table = markdown_table(HEADER[:3], [row[:3] for row in others])
+        lines += ["", "## Further ratios", "", *table]
     troubles = _troubles(result)
     lines += ["", "## Not measured", "", *(f"- {line}" for line in troubles)] if troubles else []
     return "\n".join(lines) + "\n"

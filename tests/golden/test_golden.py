@@ -41,7 +41,7 @@ SHOWN = (
 )
 
 USERS = {"mp-trpo": "Hopper-v5", "mp-ppo": "Pendulum-v1"}
-BRIEFLY = ("--steps", "1200", "--batch-size", "400", "--paths", "2", "--eval-every", "0")
+BRIEFLY = ("--steps", "3000", "--batch-size", "1000", "--paths", "2", "--eval-every", "0")
 BRIEFLY += ("--network.hidden", "16", "--critic.network.hidden", "16", "--quiet")
 
 

@@ -34,7 +34,7 @@ PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").r
 FRONT = blocks(ROOT / "README.md")  # the site's first page shows the same
 DOCUMENTS = [path for path in PAGES if blocks(path) and (path == PAGES[0] or blocks(path) != FRONT)]
 RULE = """
-from mppo.picking import RoundRobin
+from mppo.algorithm.picking import RoundRobin
 from dataclasses import dataclass
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from mppo.machine import compilers
 PACKAGE = Path(compilers.__file__).parent
 PROBE = """
 from mppo import forward
-from mppo.native import native
+from mppo.machine.compilers import native
 
 @native
 def probe(x):

@@ -12,17 +12,18 @@ import numba
 
 from mppo.machine.caching import compiled
 
-SOURCES = (
-    "native.py",
-    "forward.py",
-    "envs/cartpole_swingup.py",
-    "envs/contract.py",
-    "envs/lane.py",
-    "envs/links.py",
-    "envs/stretch.py",
-    "bench/replay.py",
-)
-"""What compiled code is made of: functions, the constants frozen into them, and their arguments."""
+SOURCES = ("acting", "bench/replay.py", "envs", "machine")
+"""Rooms and files that compiled code is made of: functions, constants frozen into them, arguments."""
+
+
+def source_files(package: Path) -> list[Path]:
+    """All files of these rooms, in the order of their names."""
+    places = (package / name for name in SOURCES)
+    return [
+        file
+        for place in places
+        for file in (sorted(place.rglob("*.py")) if place.is_dir() else [place])
+    ]
 
 
 def digest(package: Path) -> str:
@@ -32,15 +33,15 @@ def digest(package: Path) -> str:
     functions and constants that were compiled into it.
     """
     known = hashlib.sha256(f"numba {numba.__version__} llvmlite {llvmlite.__version__}".encode())
-    for name in SOURCES:
-        content = (package / name).read_bytes()
-        known.update(f"\n{name} {len(content)}\n".encode() + content)
+    for file in source_files(package):
+        content = file.read_bytes()
+        known.update(f"\n{file.relative_to(package)} {len(content)}\n".encode() + content)
     return known.hexdigest()[:16]
 
 
 def _folder() -> Path | None:
     try:
-        return compiled(f"numba/{digest(Path(__file__).parent)}")
+        return compiled(f"numba/{digest(Path(__file__).parents[1])}")
     except OSError:
         return None  # a package without its sources, as in an archive
 

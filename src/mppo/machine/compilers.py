@@ -13,7 +13,7 @@ import numba
 from mppo.machine.caching import compiled
 
 SOURCES = ("acting", "bench/replay.py", "envs", "machine")
-"""Rooms and files that compiled code is made of: functions, constants frozen into them, arguments."""
+"""Rooms and files with what compiled code is made of: functions, constants, argument types."""
 
 
 def source_files(package: Path) -> list[Path]:

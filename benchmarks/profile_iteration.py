@@ -44,7 +44,7 @@ class Clock:
 def profile(method_name: str, env: str, iterations: int) -> list[tuple[str, float]]:
     """Parts of an iteration, in milliseconds."""
     from mppo.bench.replay import Replay
-    from mppo.envs.source import task
+    from mppo.envs.source import env_source
     from mppo.files.evaluation import Evaluation
     from mppo.files.settings import method_named
     from mppo.rollouts.collector import Collector
@@ -52,7 +52,7 @@ def profile(method_name: str, env: str, iterations: int) -> list[tuple[str, floa
 
     method, clock = method_named(method_name), Clock()
     steps = method.batch_size * (WARM_UP + iterations)
-    run = Run(method, task(env), steps, 0, Evaluation(0, 0, 0), 1)
+    run = Run(method, env_source(env), steps, 0, Evaluation(0, 0, 0), 1)
     collect = mock.patch.object(Collector, "__call__", clock.around("collect", Collector.__call__))
     learn = clock.around("learn", run.programs.learn)
     run.programs = run.programs._replace(learn=learn)

@@ -17,7 +17,7 @@ from campaign.small import Small
 from mppo import __version__
 from mppo.acting.agent import Agent
 from mppo.cli import main
-from mppo.envs.source import task
+from mppo.envs.source import env_source
 from mppo.files import checkpoints
 from mppo.files.description import described
 from mppo.files.run_directory import RunDirectory, plain
@@ -43,7 +43,7 @@ def agent_of(path: Path) -> Agent:
     old = described(found)
     run = Run(
         old.method,
-        task(old.env, **old.env_kwargs),
+        env_source(old.env, **old.env_kwargs),
         old.steps,
         old.seed,
         old.evaluation,

@@ -15,7 +15,7 @@ from typing import Any
 from campaign.mutate import CANARY, Good, mutant
 from campaign.small import Small
 from mppo.algorithm.methods import METHODS
-from mppo.envs.source import recorded_task, task
+from mppo.envs.source import env_source, recorded_source
 from mppo.errors import FAULTS, CheckpointError
 from mppo.files import checkpoints, model_file, settings
 from mppo.files.description import described
@@ -88,7 +88,7 @@ class Opener:
         (self.where / "final.json").unlink()
         for older in ("000000001.json", "000000001.safetensors"):
             (self.where / "checkpoints" / older).unlink()
-        self.run = Run(method, task(small.env), small.steps, 3, Evaluation(400, 1, 1), 1)
+        self.run = Run(method, env_source(small.env), small.steps, 3, Evaluation(400, 1, 1), 1)
         self.name = settings.name_of(method)
         self.files = {
             "run": self.where / "run.json",
@@ -129,7 +129,7 @@ class Opener:
     def _open_model(self) -> None:
         found = model_file.read(self.model)
         old = described(found.described)
-        on = recorded_task(found.described)
+        on = recorded_source(found.described)
         if (on.name, old.method) == (self.run.task.name, self.run.method):
             self.run.restore(found.checkpoint)
 
@@ -138,7 +138,7 @@ class Opener:
         found = directory.description()
         assert found is not None
         old = described(found)
-        on = recorded_task(found)
+        on = recorded_source(found)
         if (on.name, old.method) == (self.run.task.name, self.run.method):
             self._restore()
 

@@ -13,7 +13,7 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 from mppo.acting.spaces import Spaces
 from mppo.algorithm.heads import Categorical, Gaussian, Product
-from mppo.envs.source import task
+from mppo.envs.source import env_source
 from mppo.envs.wrapping import imported_wrapper
 from mppo.errors import BadRequest
 from tests.worlds import Anything
@@ -151,7 +151,7 @@ def test_images_are_refused_with_a_way_out_that_works(space):
     assert "--wrappers gymnasium.wrappers:FlattenObservation" in message
     assert "gymnasium.ObservationWrapper that gives a vector of features" in message
     wrap = imported_wrapper("gymnasium.wrappers:FlattenObservation")
-    found = task(lambda: Anything(space, ONE), wrappers=[wrap])
+    found = env_source(lambda: Anything(space, ONE), wrappers=[wrap])
     assert found.spaces.observation_size == spaces.flatdim(space) > 1000
 
 
@@ -212,20 +212,20 @@ class Pictures(gymnasium.ObservationWrapper):
 def test_text_is_refused_with_ways_out_that_work(mission):
     make = lambda: Anything(minigrid(mission), spaces.Discrete(3))
     with pytest.raises(BadRequest) as caught:
-        task(make)
+        env_source(make)
     message = str(caught.value)
     assert f'"Anything" observes text ("mission": {mission})' in message
     assert "--wrappers module:callable (MiniGrid: minigrid.wrappers:ImgObsWrapper)" in message
     keys = re.search(r"FilterObservation, filter_keys=(\[.*?\])\)", message)
     kept = partial(gymnasium.wrappers.FilterObservation, filter_keys=ast.literal_eval(keys[1]))
-    assert task(make, wrappers=[kept]).spaces.observation_size == 4 + 147
-    found = task(make, wrappers=[Pictures])
+    assert env_source(make, wrappers=[kept]).spaces.observation_size == 4 + 147
+    found = env_source(make, wrappers=[Pictures])
     assert found.spaces.observation_size == 147
     vector = found.make(2)
     seen, _ = vector.reset(seed=1)
     np.testing.assert_array_equal(found.spaces.flatten(seen, 2), seen.reshape(2, 147))
     flat = imported_wrapper("gymnasium.wrappers:FlattenObservation")
-    assert task(make, wrappers=[Pictures, flat]).spaces.observation_size == 147
+    assert env_source(make, wrappers=[Pictures, flat]).spaces.observation_size == 147
 
 
 def test_text_alone_leaves_nothing_to_keep():

@@ -15,7 +15,7 @@ from PIL import Image
 import mppo
 from mppo.acting.agent import Agent, architecture_of
 from mppo.cli import main
-from mppo.envs.source import task
+from mppo.envs.source import env_source
 from mppo.errors import BadRequest
 from mppo.export import film
 from mppo.training.opening import opened, play
@@ -142,7 +142,7 @@ def test_a_wrapped_robot_is_drawn_without_a_screen_too(monkeypatch):
     monkeypatch.setattr(film, "choose_gl", lambda: asked.append(True))
     for name in ("mppo/SparseHopper-v0", "Hopper-v5"):
         for wrappers in ((), (Pale,)):
-            envs = film._stage(task(name, wrappers=wrappers), (80, 60))
+            envs = film._stage(env_source(name, wrappers=wrappers), (80, 60))
             inside = envs.workshop.base if not wrappers else envs.envs[0].unwrapped
             base = inside._workshop.base if wrappers and "Sparse" in name else inside
             assert (base.width, base.height) == (80, 60)
@@ -169,7 +169,7 @@ def test_an_mp4_has_size_and_speed(run, tmp_path):
 def test_the_maze_needs_no_gl(tiny_run, tmp_path, monkeypatch):
     monkeypatch.setattr(film, "choose_gl", lambda: pytest.fail("asked for GL"))
     there = opened(tiny_run)
-    short = there._replace(task=task("mppo/Maze-v0", horizon=5))
+    short = there._replace(task=env_source("mppo/Maze-v0", horizon=5))
     made = film.film(short, there.agent(), tmp_path / "maze.gif", 1, seed=0)
     assert (made.size, made.played.lengths.tolist()) == ((428, 428), [5])
     first = first_frame(tmp_path / "maze.gif")
@@ -184,13 +184,13 @@ def test_mujoco_is_drawn_without_a_screen(tmp_path, monkeypatch):
         pytest.skip("no GL library")
     monkeypatch.delenv("DISPLAY", raising=False)
     monkeypatch.setenv("MUJOCO_GL", os.environ.get("MUJOCO_GL", ""))  # put back afterwards
-    on = task("Hopper-v5")
+    on = env_source("Hopper-v5")
     architecture = architecture_of(mppo.METHODS["trpo"], on.spaces)
     agent = Agent(
         mppo.METHODS["trpo"], on.spaces, architecture, architecture.init(jax.random.key(0))
     )
     run = SimpleNamespace(
-        task=on, architecture=architecture, iteration=0, described={"clip_actions": False}
+        env_source=on, architecture=architecture, iteration=0, described={"clip_actions": False}
     )
     made = film.film(run, agent, tmp_path / "hopper.gif", 1, 0, size=(80, 60))  # type: ignore
     assert made.size == (80, 60)
@@ -219,7 +219,7 @@ def test_a_renderer_is_chosen(monkeypatch):
 
 
 def test_an_environment_without_pictures_is_named(run, tmp_path):
-    there = opened(run)._replace(task=task("tests/Hidden-v0"))
+    there = opened(run)._replace(task=env_source("tests/Hidden-v0"))
     with pytest.raises(BadRequest, match=r'"tests/Hidden-v0" cannot be filmed.*"rgb_array"'):
         film.film(there, there.agent(), tmp_path / "clip.gif", 1, 0)
 

@@ -6,7 +6,7 @@ import pytest
 
 from mppo.algorithm.methods import METHODS, Method
 from mppo.algorithm.picking import RoundRobin
-from mppo.envs.source import task
+from mppo.envs.source import env_source
 from mppo.errors import BadRequest
 from mppo.files.changes import changes, changes_that_hold, differences
 from mppo.files.description import described
@@ -61,7 +61,7 @@ def test_what_cannot_be_told_is_refused(monkeypatch):
 
 def test_run_json_cannot_name_what_it_does_not_hold():
     """Whatever name a caller gives, the changes are those of the method that is trained."""
-    run = Run(SMALL["trpo"], task(ledge), ENVS * STEPS, 0, Evaluation(0, 0, 0))
+    run = Run(SMALL["trpo"], env_source(ledge), ENVS * STEPS, 0, Evaluation(0, 0, 0))
     run.close()
     for name, written in (("ppo", "ppo"), ("trpo", "trpo"), ("my-own", "custom")):
         told = plain(describe(run, name))

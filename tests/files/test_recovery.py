@@ -14,7 +14,7 @@ import pytest
 import mppo
 from mppo.algorithm.methods import METHODS
 from mppo.cli import main
-from mppo.envs.source import task
+from mppo.envs.source import env_source
 from mppo.errors import BadRequest, CheckpointError, PassedOver, RunLocked, StorageFault
 from mppo.experiments.collection import collect
 from mppo.experiments.compact import compact
@@ -390,7 +390,7 @@ COMPARED = ("metrics.jsonl", "evaluations.jsonl")
 def carried_out(path, stop_after=None):
     """Four iterations on the Maze, or as many."""
     method = overridden(METHODS["mp-trpo"], SMALL)
-    run = Run(method, task("mppo/Maze-v0"), 800, 3, Evaluation(400, 1, 1), workers=1)
+    run = Run(method, env_source("mppo/Maze-v0"), 800, 3, Evaluation(400, 1, 1), workers=1)
     directory, interrupts = RunDirectory(path), Interrupts()
 
     def callback(event, row):

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from mppo.algorithm.methods import METHODS
-from mppo.envs.source import task
+from mppo.envs.source import env_source
 from mppo.files.evaluation import Evaluation
 from mppo.training.run import Run
 from tests.worlds import ENVS, SMALL, STEPS, ByAction, ByBoth, ByObservation, Constant, Delayed
@@ -21,7 +21,7 @@ def learnt(name, env, iterations):
     method = SMALL[name]
     iterations *= method.paths
     quiet = Evaluation(every=0)
-    run = Run(method, task(env), iterations * ENVS * STEPS, 0, quiet, workers=1)
+    run = Run(method, env_source(env), iterations * ENVS * STEPS, 0, quiet, workers=1)
     for _ in range(iterations):
         run.iterate()
     run.close()

@@ -17,7 +17,7 @@ from mppo.algorithm.critic import Critic
 from mppo.algorithm.methods import COMPONENTS, METHODS, Method
 from mppo.algorithm.networks import Mlp
 from mppo.cli.train import parsed
-from mppo.envs.source import task
+from mppo.envs.source import env_source
 from mppo.files import settings
 from mppo.files.evaluation import Evaluation
 from mppo.report import html
@@ -274,11 +274,15 @@ def test_runs_say_themselves_what_a_command_cannot(tmp_path):
     gymnasium.register("tests/Ledge-v0", Ledge, max_episode_steps=16)
     try:
         for name, on, says in (
-            ("callable", task(ledge), given),
-            ("named", task(lambda: gymnasium.make("tests/Ledge-v0")), given),
-            ("object", task(ledge()), given),
-            ("partial", task("tests/Ledge-v0", wrappers=[short]), "this run: the wrapper"),
-            ("wrapped", task("tests/Ledge-v0", wrappers=[flat]), f"{flat.__module__}:Flatten"),
+            ("callable", env_source(ledge), given),
+            ("named", env_source(lambda: gymnasium.make("tests/Ledge-v0")), given),
+            ("object", env_source(ledge()), given),
+            ("partial", env_source("tests/Ledge-v0", wrappers=[short]), "this run: the wrapper"),
+            (
+                "wrapped",
+                env_source("tests/Ledge-v0", wrappers=[flat]),
+                f"{flat.__module__}:Flatten",
+            ),
         ):
             run = describe(Run(SMALL["trpo"], on, 256, 0, Evaluation(0, 0, 0)), "custom")
             page = Parsed(html([write(tmp_path / name, json.loads(json.dumps(run)))]))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from mppo.algorithm.methods import METHODS
-from mppo.envs.source import task
+from mppo.envs.source import env_source
 from mppo.errors import CheckpointError, RunLocked, StorageFault
 from mppo.files import atomic, checkpoints
 from mppo.files.atomic import Lock
@@ -26,7 +26,7 @@ COMPARED = ("metrics.jsonl", "evaluations.jsonl")
 def leave(path, method="mp-trpo", env="mppo/Maze-v0", stop_after=None, **changes):
     """Train six iterations in a directory, or leave it interrupted after some."""
     chosen = overridden(METHODS[method], SMALL | changes)
-    run = Run(chosen, task(env), 1200, 3, Evaluation(400, 2, 1), workers=1)
+    run = Run(chosen, env_source(env), 1200, 3, Evaluation(400, 2, 1), workers=1)
     directory, interrupts = RunDirectory(path), Interrupts()
 
     def callback(event, row):

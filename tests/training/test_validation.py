@@ -5,14 +5,14 @@ import warnings
 import pytest
 
 from mppo.algorithm.methods import Method
-from mppo.envs.source import Task
+from mppo.envs.source import EnvSource
 from mppo.errors import BadRequest, SettingsWarning
 from mppo.files.evaluation import Evaluation
 from mppo.training.validation import check, refuse_sharing, say_cut, unfinished
 
 
 def on(horizon, count=0, shared=False):
-    return Task("Here-v0", None, None, horizon, {}, False, False, count, shared)
+    return EnvSource("Here-v0", None, None, horizon, {}, False, False, count, shared)
 
 
 @pytest.mark.parametrize(

@@ -206,14 +206,14 @@ def measure_in_turn(workload: Workload) -> Sample:
     update is on one core in both.
     """
     from mppo.bench.replay import Replay
-    from mppo.envs.source import task
+    from mppo.envs.source import env_source
     from mppo.files.evaluation import Evaluation
     from mppo.files.settings import method_named, overridden
     from mppo.training.run import Run
 
     method = overridden(method_named(workload.method), workload.overrides)
     rounds = workload.warmup + workload.iterations
-    settings = (method, task(workload.env), method.batch_size * rounds, workload.seed)
+    settings = (method, env_source(workload.env), method.batch_size * rounds, workload.seed)
     threads = {"one": 1, "all": workload.workers}
     runs = {name: Run(*settings, Evaluation(0, 0, 0), n) for name, n in threads.items()}
     replay = Replay(workload.env, workload.seed)

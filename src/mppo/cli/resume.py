@@ -54,7 +54,7 @@ def main(command: str, words: list[str], interrupts: Interrupts) -> int:
     options = parser.parse_args(words)
 
     from mppo.cli.train import carry_out, loggers_of
-    from mppo.envs.source import recorded_task
+    from mppo.envs.source import recorded_source
     from mppo.files.atomic import asides
     from mppo.files.run_directory import RunDirectory
     from mppo.training.run import Run
@@ -68,7 +68,7 @@ def main(command: str, words: list[str], interrupts: Interrupts) -> int:
     if options.allow_imports:
         sys.path.append(os.getcwd())  # as `mppo train` did when it began
     old = described(found, options.allow_imports)
-    on = recorded_task(found, None, None, options.allow_imports)
+    on = recorded_source(found, None, None, options.allow_imports)
     run = Run(old.method, on, old.steps, old.seed, old.evaluation, options.workers, old.unfinished)
     options.tensorboard |= (directory.path / "tensorboard").is_dir()  # curves without a gap
     return carry_out(run, directory, old.method_name, options, interrupts, loggers_of(options))

@@ -45,6 +45,6 @@ def main(command: str, words: list[str]) -> int:
 
 
 def _canonical(env: str, arguments: dict[str, Any]) -> str:
-    from mppo.envs.source import task
+    from mppo.envs.source import env_source
 
-    return task(env, **arguments).name
+    return env_source(env, **arguments).name

@@ -156,7 +156,7 @@ def _help(name: str) -> str:
 
 
 def _train(options: Any, method: Method, env_kwargs: dict[str, Any], interrupts: Interrupts) -> int:
-    from mppo.envs.source import task
+    from mppo.envs.source import env_source
     from mppo.envs.wrapping import imported_wrapper
     from mppo.files.evaluation import Evaluation
     from mppo.files.run_directory import RunDirectory
@@ -169,7 +169,7 @@ def _train(options: Any, method: Method, env_kwargs: dict[str, Any], interrupts:
         options.eval_episodes if beside is None else beside,
     )
     wrappers = [imported_wrapper(name) for name in options.wrappers]
-    on = task(options.env, wrappers=wrappers, **env_kwargs)
+    on = env_source(options.env, wrappers=wrappers, **env_kwargs)
     loggers = loggers_of(options)
     run = Run(method, on, options.steps, options.seed, evaluation, options.workers)
     directory = RunDirectory(options.out or _free_directory(on.name, options.method, options.seed))

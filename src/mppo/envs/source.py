@@ -29,7 +29,7 @@ _IMPORTERS = ("GymV21Environment", "GymV26Environment")
 
 
 @dataclass(frozen=True)
-class Task:
+class EnvSource:
     """An environment to train on: how to make it, and what it is like."""
 
     name: str
@@ -52,9 +52,9 @@ class Task:
     def envs_for(self, batch_size: int, wanted: int = 0) -> int:
         """How many environments share a batch: as many whole episodes as fit, each alike.
 
-        >>> Task("", None, None, 1000, {}, False, False).envs_for(5000)
+        >>> EnvSource("", None, None, 1000, {}, False, False).envs_for(5000)
         5
-        >>> Task("", None, None, 1000, {}, False, False).envs_for(2048)
+        >>> EnvSource("", None, None, 1000, {}, False, False).envs_for(2048)
         2
         """
         wanted = self.count or wanted
@@ -69,7 +69,7 @@ class Task:
         return max(n for n in range(1, most + 1) if batch_size % n == 0)
 
 
-def task(env: AnyEnv, /, *, wrappers: Sequence[Wrap] = (), **kwargs: Any) -> Task:
+def env_source(env: AnyEnv, /, *, wrappers: Sequence[Wrap] = (), **kwargs: Any) -> EnvSource:
     """The task behind a Gymnasium id, a callable that makes an environment, or an environment.
 
     `wrappers` are callables from environment to environment, applied in order to every single
@@ -89,12 +89,12 @@ def task(env: AnyEnv, /, *, wrappers: Sequence[Wrap] = (), **kwargs: Any) -> Tas
     )
 
 
-def recorded_task(
+def recorded_source(
     described: dict[str, Any],
     env: AnyEnv | None = None,
     wrappers: Sequence[Wrap] | None = None,
     allow_imports: bool = False,
-) -> Task:
+) -> EnvSource:
     """The task that `run.json` describes, or the environment given in its place.
 
     An id with a module and the names of wrappers mean code to be imported: that is done only
@@ -106,7 +106,7 @@ def recorded_task(
         raise BadRequest(f"run.json has the wrappers {names!r}; they must be names")
     chosen = tuple(wrappers) if wrappers is not None else ()
     if env is not None:
-        return task(env, wrappers=chosen)
+        return env_source(env, wrappers=chosen)
     if described.get("env_from_python"):
         raise BadRequest(
             f'the environment was given from Python; "{described["env"]}" is only its name, which '
@@ -120,7 +120,7 @@ def recorded_task(
         )
     if wrappers is None:
         chosen = tuple(imported_wrapper(name) for name in names)
-    return task(described["env"], wrappers=chosen, **described["env_kwargs"])
+    return env_source(described["env"], wrappers=chosen, **described["env_kwargs"])
 
 
 def imports_code(env: str) -> bool:
@@ -132,7 +132,7 @@ def imports_code(env: str) -> bool:
     return ":" in env or env.startswith(_IMPORTERS)
 
 
-def _registered(env_id: str, kwargs: dict, wrappers: tuple[Wrap, ...] = ()) -> Task:
+def _registered(env_id: str, kwargs: dict, wrappers: tuple[Wrap, ...] = ()) -> EnvSource:
     module, _, registered = env_id.rpartition(":")
     if module:
         _import(module, env_id)
@@ -159,7 +159,7 @@ def _registered(env_id: str, kwargs: dict, wrappers: tuple[Wrap, ...] = ()) -> T
     paper = {entry.id for entry in envs.TASKS}
     full = f"{module}:{name}" if module else name  # so that it is found again
     of_the_paper = name in paper
-    return Task(
+    return EnvSource(
         full,
         make,
         found,
@@ -224,7 +224,7 @@ def _with_namespace(env_id: str) -> str:
     )
 
 
-def _made_by(function: MakeEnv, wrappers: tuple[Wrap, ...] = ()) -> Task:
+def _made_by(function: MakeEnv, wrappers: tuple[Wrap, ...] = ()) -> EnvSource:
     with _refusing(getattr(function, "__name__", repr(function)), {}):
         env = function()
     if isinstance(env, VectorEnv):
@@ -245,7 +245,7 @@ def _made_by(function: MakeEnv, wrappers: tuple[Wrap, ...] = ()) -> Task:
     return found
 
 
-def _borrowed(env: gymnasium.Env, wrappers: tuple[Wrap, ...]) -> Task:
+def _borrowed(env: gymnasium.Env, wrappers: tuple[Wrap, ...]) -> EnvSource:
     """An environment as it is: a batch of one, for training and evaluation in turn."""
     with _refusing(_name(env), {}):
         inside = wrapped(env, wrappers)
@@ -255,19 +255,21 @@ def _borrowed(env: gymnasium.Env, wrappers: tuple[Wrap, ...]) -> Task:
 
 def _single(
     env: gymnasium.Env, wrappers: tuple[Wrap, ...], make: Callable[[str, int], VectorEnv]
-) -> Task:
+) -> EnvSource:
     name = _name(env)
     found = Spaces(env.observation_space, env.action_space, name)
     _ = found.observation_size, found.head
     horizon = _time_limit(env)
-    return Task(name, lambda n: make(name, n), found, horizon, {}, False, False, applied=wrappers)
+    return EnvSource(
+        name, lambda n: make(name, n), found, horizon, {}, False, False, applied=wrappers
+    )
 
 
 def _name(env: gymnasium.Env | VectorEnv) -> str:
     return env.spec.id if env.spec is not None else type(env.unwrapped).__name__
 
 
-def _borrowed_vector(env: VectorEnv, wrappers: tuple[Wrap, ...]) -> Task:
+def _borrowed_vector(env: VectorEnv, wrappers: tuple[Wrap, ...]) -> EnvSource:
     _refuse_wrappers(wrappers)
     return replace(_vector(env, lambda n: Borrowed(env)), shared=True)
 
@@ -280,7 +282,7 @@ def _refuse_wrappers(wrappers: tuple[Wrap, ...]) -> None:
         )
 
 
-def _vector(first: VectorEnv, make: Callable[[int], VectorEnv]) -> Task:
+def _vector(first: VectorEnv, make: Callable[[int], VectorEnv]) -> EnvSource:
     """A user's own vector environment: as many environments as it has, in its autoreset mode."""
     name = _name(first)
     found = Spaces(first.single_observation_space, first.single_action_space, name)
@@ -289,7 +291,7 @@ def _vector(first: VectorEnv, make: Callable[[int], VectorEnv]) -> Task:
     inside = first.unwrapped
     if horizon is None and isinstance(inside, SyncVectorEnv):
         horizon = _time_limit(inside.envs[0])
-    return Task(name, make, found, horizon, {}, False, False, first.num_envs)
+    return EnvSource(name, make, found, horizon, {}, False, False, first.num_envs)
 
 
 def _time_limit(env: gymnasium.Env) -> int | None:

@@ -21,7 +21,7 @@ from mppo.envs.checked import CheckedVectorEnv
 from mppo.envs.robots.engine import uses_mujoco
 from mppo.envs.robots.sparse import SparseLocomotion
 from mppo.envs.robots.vector import MujocoVectorEnv
-from mppo.envs.source import Task, task
+from mppo.envs.source import EnvSource, env_source
 from mppo.envs.wrapping import Borrowed
 from mppo.errors import BadRequest
 from mppo.files.atomic import write_atomically
@@ -86,7 +86,7 @@ def film(
     return Film(played, camera.written, speed, camera.size)
 
 
-def _stage(on: Task, size: tuple[int, int] | None) -> VectorEnv:
+def _stage(on: EnvSource, size: tuple[int, int] | None) -> VectorEnv:
     """One environment that can be drawn."""
     plain = on.make(1)
     modes = plain.metadata.get("render_modes") or []
@@ -109,7 +109,7 @@ def _stage(on: Task, size: tuple[int, int] | None) -> VectorEnv:
     kwargs: dict[str, Any] = {**on.kwargs, "render_mode": "rgb_array"}
     if sized and size is not None:
         kwargs |= {"width": size[0], "height": size[1]}
-    return task(on.name, wrappers=on.applied, **kwargs).make(1)
+    return env_source(on.name, wrappers=on.applied, **kwargs).make(1)
 
 
 def _single(envs: VectorEnv) -> gymnasium.Env | None:

@@ -84,14 +84,14 @@ def _read(file: Path) -> Calibration | None:
 
 def measure_all() -> Calibration:
     """Measure steps of every task and updates of every kind of method, in this process."""
-    from mppo.envs.source import task
+    from mppo.envs.source import env_source
     from mppo.files.evaluation import Evaluation
     from mppo.training.run import Run
 
     update = {}
     for kind in KINDS:
         method = METHODS[kind]
-        run = Run(method, task(MAZE), ITERATIONS * method.batch_size, 0, Evaluation(0), 1)
+        run = Run(method, env_source(MAZE), ITERATIONS * method.batch_size, 0, Evaluation(0), 1)
         update[kind] = min(_update_seconds(run) for _ in range(ITERATIONS))
         run.close()
     return {"step": {env: _step_seconds(env) for env in TASKS}, "update": update}
@@ -108,11 +108,11 @@ def _step_seconds(env: str) -> float:
     """Seconds of one step with a random policy, policy included."""
     from mppo.acting.actor import Actor
     from mppo.algorithm.policies import Architecture
-    from mppo.envs.source import task
+    from mppo.envs.source import env_source
     from mppo.machine.lazy import jax
     from mppo.rollouts.collector import Collector
 
-    method, on = METHODS["trpo"], task(env)
+    method, on = METHODS["trpo"], env_source(env)
     spaces, envs = on.spaces, on.envs_for(method.batch_size)
     architecture = Architecture(
         spaces.observation_size, spaces.head, method.network, True, spaces.action_scale

@@ -19,7 +19,7 @@ from mppo.acting.agent import Agent
 from mppo.algorithm.methods import Method
 from mppo.algorithm.policies import Policy
 from mppo.callbacks import Callbacks, PrintRows, ProgressBar, as_callback
-from mppo.envs.source import AnyEnv, recorded_task, task
+from mppo.envs.source import AnyEnv, env_source, recorded_source
 from mppo.errors import BadRequest, CheckpointError
 from mppo.files import checkpoints, foreign_names, model_file, settings
 from mppo.files.description import described
@@ -81,7 +81,7 @@ class MPPO:
         evaluation = Evaluation(
             eval_every, eval_episodes, eval_episodes if beside is None else beside
         )
-        on = task(env, wrappers=wrappers, **(env_kwargs or {}))
+        on = env_source(env, wrappers=wrappers, **(env_kwargs or {}))
         run = Run(chosen, on, chosen.batch_size, seed, evaluation, workers)
         name = method if isinstance(method, str) else settings.name_of(chosen)
         self._set_up(run, name, out, checkpoint_every, verbose)
@@ -275,7 +275,7 @@ class MPPO:
         found = model_file.read(path)
         about = found.described
         old = described(about, allow_imports, other_env=env is not None)
-        on = recorded_task(about, env, wrappers, allow_imports)
+        on = recorded_source(about, env, wrappers, allow_imports)
         done = found.data.get("iteration")
         steps = old.method.batch_size * max(1, done if isinstance(done, int) else 1)
         same = on.horizon == about.get("horizon")  # in another environment, J may count otherwise
@@ -302,7 +302,7 @@ class MPPO:
 
     def set_env(self, env: AnyEnv, wrappers: Sequence[Callable[[Any], Any]] = ()) -> None:
         """Go on in another environment of the same spaces, with new episodes."""
-        self.run.move_to(task(env, wrappers=wrappers))
+        self.run.move_to(env_source(env, wrappers=wrappers))
 
     def get_parameters(self) -> dict[str, np.ndarray]:
         """All arrays that learning changes, by name; those of paths have a leading axis K."""

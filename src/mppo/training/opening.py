@@ -14,7 +14,7 @@ from mppo.algorithm.iteration import State
 from mppo.algorithm.methods import Method
 from mppo.algorithm.policies import Architecture
 from mppo.algorithm.population import member
-from mppo.envs.source import AnyEnv, Task, recorded_task
+from mppo.envs.source import AnyEnv, EnvSource, recorded_source
 from mppo.errors import BadRequest
 from mppo.files import checkpoints
 from mppo.files.description import described
@@ -33,7 +33,7 @@ class Opened(NamedTuple):
     directory: Path
     described: dict[str, Any]  # run.json
     method: Method
-    task: Task
+    task: EnvSource
     architecture: Architecture
     state: State
 
@@ -106,7 +106,7 @@ def opened(
     if found is None:
         raise BadRequest(f'"{where}" holds no run (there is no run.json)')
     method = described(found, allow_imports, other_env=env is not None).method
-    on = _task(where, found, env, allow_imports)
+    on = _source(where, found, env, allow_imports)
     architecture = architecture_of(method, on.spaces)
     like = jax.eval_shape(partial(iteration.init, method, architecture), jax.random.key(0))
     state = checkpoints.restored(like, run.newest().arrays, "state")
@@ -127,9 +127,11 @@ def play(
         evaluator.close()
 
 
-def _task(where: Path, described: dict[str, Any], env: AnyEnv | None, allow_imports: bool) -> Task:
+def _source(
+    where: Path, described: dict[str, Any], env: AnyEnv | None, allow_imports: bool
+) -> EnvSource:
     try:
-        return recorded_task(described, env, None, allow_imports)
+        return recorded_source(described, env, None, allow_imports)
     except BadRequest as error:
         if env is not None or "--allow-imports" in str(error):
             raise

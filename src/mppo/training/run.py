@@ -19,7 +19,7 @@ from mppo.algorithm.performance import Unfinished
 from mppo.algorithm.policies import Architecture
 from mppo.algorithm.types import Trajectories
 from mppo.envs.batched.maze import MazeVector
-from mppo.envs.source import Task
+from mppo.envs.source import EnvSource
 from mppo.errors import BadRequest, CheckpointError, LearningFault, SlowPath
 from mppo.files import checkpoints
 from mppo.files.checkpoints import Checkpoint
@@ -52,14 +52,14 @@ class Run:
     iterations: int
     steps: int
     envs: int
-    task: Task
+    task: EnvSource
     iteration: int
     unfinished: Unfinished
 
     def __init__(
         self,
         method: Method,
-        on: Task,
+        on: EnvSource,
         steps: int,
         seed: int,
         evaluation: Evaluation,
@@ -246,7 +246,7 @@ class Run:
         """Let the run end after that many steps in all."""
         self.steps, self.iterations = steps, math.ceil(steps / self.method.batch_size)
 
-    def move_to(self, on: Task) -> None:
+    def move_to(self, on: EnvSource) -> None:
         """Go on in other environments of the same spaces."""
         here, there = self.task.spaces, on.spaces
         if (here.observation, here.action) != (there.observation, there.action):

@@ -9,7 +9,7 @@ from typing import Any
 
 from mppo.acting.agent import Agent
 from mppo.algorithm.methods import Method
-from mppo.envs.source import AnyEnv, task
+from mppo.envs.source import AnyEnv, env_source
 from mppo.errors import PassedOver
 from mppo.files import checkpoints, settings
 from mppo.files.atomic import require_space
@@ -51,7 +51,7 @@ def train(
     chosen = settings.overridden(chosen, overrides or {})
     beside = eval_episodes if eval_deterministic_episodes is None else eval_deterministic_episodes
     evaluation = Evaluation(eval_every, eval_episodes, beside)
-    on = task(env, wrappers=wrappers, **(env_kwargs or {}))
+    on = env_source(env, wrappers=wrappers, **(env_kwargs or {}))
     run = Run(chosen, on, steps, seed, evaluation, workers)
     name = method if isinstance(method, str) else settings.name_of(chosen)
     try:

@@ -8,7 +8,7 @@ import numpy as np
 
 from mppo.algorithm.methods import Method
 from mppo.algorithm.performance import Unfinished
-from mppo.envs.source import Task
+from mppo.envs.source import EnvSource
 from mppo.errors import BadRequest, SettingsWarning
 from mppo.files.evaluation import Evaluation
 from mppo.machine.seeding import LARGEST
@@ -33,7 +33,7 @@ def check(method: Method, steps: int, seed: int, evaluation: Evaluation, workers
         )
 
 
-def refuse_sharing(on: Task, method: Method, evaluation: Evaluation) -> None:
+def refuse_sharing(on: EnvSource, method: Method, evaluation: Evaluation) -> None:
     """Raise where training and evaluation would step each other's episodes."""
     if on.shared and method.episodes == "continue" and evaluation.every:
         raise BadRequest(
@@ -42,7 +42,7 @@ def refuse_sharing(on: Task, method: Method, evaluation: Evaluation) -> None:
         )
 
 
-def unfinished(method: Method, on: Task, envs: int) -> Unfinished:
+def unfinished(method: Method, on: EnvSource, envs: int) -> Unfinished:
     """What J makes of episodes that a batch cuts (decision 0036), said where it is a makeshift.
 
     Too many environments for whole episodes, where fewer would do, are refused.

@@ -18,7 +18,7 @@ from mppo.files.checkpoints import read_json
 def episode(agent: mppo.Agent, seed: int, arguments: dict) -> tuple[int, float, int]:
     """Return, net turns and longest upright stretch."""
     env = SparseCartPoleSwingup(**arguments)
-    state = env.dynamics.arrays()["state"]
+    state = env.simulation.dynamics.arrays()["state"]
     observation, _ = env.reset(seed=seed)
     before, upright = state[1, 0], []
     for _ in range(HORIZON):

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 
-import mppo.envs  # noqa: F401
+from mppo.envs.batch import BatchEnv, BatchVectorEnv
 from mppo.envs.checked import CheckedVectorEnv
-from mppo.envs.robots.factory import Workshop, mujoco_task
-from mppo.envs.robots.vector import MujocoVectorEnv
+from mppo.envs.robots.factory import LaneFactory
+from mppo.envs.tasks import task_of
 from tests.envs.roll import NUMPY_IDS, SPARSE_IDS
 
 # MUJOCO_GL is read when mujoco is first imported, so it must be set from outside.
@@ -82,7 +82,7 @@ def test_visual_options_are_a_dict_for_every_gymnasium(monkeypatch):
     """Gymnasium 1.2 looks into them; since 1.3 it takes None as well."""
     chosen = {2: True}
     plain, special = (
-        Workshop(mujoco_task("Hopper-v5"), **given) for given in ({}, {"visual_options": chosen})
+        LaneFactory(task_of("Hopper-v5"), **given) for given in ({}, {"visual_options": chosen})
     )
     renderer = "gymnasium.envs.mujoco.mujoco_rendering.MujocoRenderer"
     monkeypatch.setattr(renderer, lambda *given: given)
@@ -90,7 +90,7 @@ def test_visual_options_are_a_dict_for_every_gymnasium(monkeypatch):
     assert special.renderer(special.lane())[-1] == chosen
 
 
-@pytest.mark.parametrize("kind", [MujocoVectorEnv, CheckedVectorEnv])
+@pytest.mark.parametrize("kind", [BatchVectorEnv, CheckedVectorEnv])
 def test_what_could_not_be_made_can_be_closed(kind):
     """Gymnasium 1.2 does so from `__del__`; an error there would be printed after the real one."""
     env = kind.__new__(kind)
@@ -108,7 +108,7 @@ def test_pictures():
     assert changed.min() >= 4
     assert changed[:, 1].max() < 24
     walls = (before[4:-4, 4:-4] == (38, 44, 56)).all(axis=2)[10::20, 10::20]
-    assert (walls == env.unwrapped.layout.walls[::-1]).all()
+    assert (walls == env.unwrapped.simulation.dynamics.layout.walls[::-1]).all()
     env.close()
     for env_id in NUMPY_IDS[1:]:
         images = gymnasium.make_vec(env_id, num_envs=2, render_mode="rgb_array")
@@ -119,7 +119,5 @@ def test_pictures():
 
 
 def test_bad_render_mode():
-    from mppo.envs.batched.maze import Maze
-
     with pytest.raises(ValueError, match="render_mode is 'ascii'; allowed: None, rgb_array"):
-        Maze(render_mode="ascii")
+        BatchEnv("mppo/Maze-v0", render_mode="ascii")

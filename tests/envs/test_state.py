@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from mppo.envs import native_vector
+from mppo.envs.batch import BatchVectorEnv
 from mppo.envs.generators import generator_words, set_generator_words
-from mppo.envs.robots.vector import MujocoVectorEnv
 from tests.envs.roll import NATIVE_IDS, actions_for, digest, play
 
 STEPS = 1000
@@ -90,7 +90,7 @@ def test_single_environments_have_it_too(env_id):
 
 
 def test_state_is_checked():
-    env = MujocoVectorEnv("Hopper-v5", 2)
+    env = BatchVectorEnv("Hopper-v5", 2)
     env.reset(seed=0)
     state = env.get_state()
     with pytest.raises(ValueError, match=r"state\['elapsed'\] is float64"):
@@ -118,7 +118,7 @@ def test_generator_words():
 def test_threads_do_not_change_a_bit(name):
     digests = set()
     for threads in (1, 2, 3):
-        env = MujocoVectorEnv(name, 5, threads=threads)
+        env = BatchVectorEnv(name, 5, threads=threads)
         env.reset(seed=2)
         digests.add(digest(play(env, 120)))
         env.close()

@@ -16,7 +16,7 @@ from mppo.algorithm.heads import Gaussian
 from mppo.algorithm.networks import Mlp
 from mppo.algorithm.policies import Architecture, Policy
 from mppo.algorithm.types import Trajectories
-from mppo.envs.robots.vector import MujocoVectorEnv
+from mppo.envs.batch import BatchVectorEnv
 from mppo.errors import BadRequest, EnvironmentFault
 from mppo.machine.seeding import Role, generator, integer
 from mppo.rollouts.collector import Collector
@@ -223,7 +223,7 @@ def test_lanes_know_their_episodes(hopper):
     )
 
 
-class Scaled(MujocoVectorEnv):
+class Scaled(BatchVectorEnv):
     """Robots of ours with a step of their own, which pays more or less."""
 
     def __init__(self, factor):

@@ -10,7 +10,8 @@ import numpy as np
 
 from mppo.algorithm.types import Trajectories
 from mppo.envs import native_vector
-from mppo.envs.robots.compiled import addresses, call
+from mppo.envs.batch import lanes_of
+from mppo.envs.robots.compiled import addresses, call_mujoco
 from mppo.envs.robots.engine import mujoco
 from mppo.machine.compilers import native
 from mppo.machine.seeding import Role, generator
@@ -39,11 +40,12 @@ class Replay:
     seed: int
 
     def __init__(self, env: str, seed: int):
-        vector: Any = native_vector(env, 1)
-        if vector is None or not hasattr(vector, "lanes"):
+        vector = native_vector(env, 1)
+        lanes: Any = lanes_of(vector) if vector is not None else ()
+        if not lanes:
             raise ValueError(f"{env} is no MuJoCo task of ours; there is no bare mj_step of it")
-        self.lane, self.seed = vector.lanes[0], seed
-        self.frame_skip: int = vector.workshop.base.frame_skip
+        self.lane, self.seed = lanes[0], seed
+        self.frame_skip: int = self.lane.frame_skip
 
     def episodes(self, iteration: int, seen: Trajectories) -> list[Episode]:
         """The episodes of a batch; every observation is compared bit for bit."""
@@ -126,7 +128,7 @@ def _live(
         for i in range(ctrl.size):
             ctrl[i] = controls[t, i]
         for _ in range(frame_skip):
-            call(step, model, data)
+            call_mujoco(step, (model, data))
 
 
 def _lived_again(lane: Any, seen: Trajectories, e: int) -> list[Episode]:

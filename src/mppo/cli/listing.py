@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from typing import Any
 
@@ -38,10 +37,7 @@ def _methods() -> list[dict[str, Any]]:
 def _envs() -> list[dict[str, Any]]:
     from mppo.envs import TASKS
 
-    return [
-        dataclasses.asdict(task) if dataclasses.is_dataclass(task) else task._asdict()
-        for task in TASKS
-    ]
+    return [{**task.summary(), "native_vector": True} for task in TASKS]
 
 
 def _table(command: str, rows: list[dict[str, Any]]) -> None:

@@ -1,10 +1,15 @@
-"""What all our vector environments share: horizons, reset masks and the autoreset modes."""
+"""What environments, collectors and evaluators agree on: lanes, states, horizons, reset masks."""
+
+from __future__ import annotations
 
 import sys
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
-from gymnasium.vector import AutoresetMode
+
+if TYPE_CHECKING:
+    from mppo.acting.actor import Actor
 
 NO_LIMIT = sys.maxsize  # a horizon that no episode reaches
 
@@ -25,53 +30,11 @@ def check_choice(name: str, value: str, allowed: tuple[str, ...]) -> str:
     return value
 
 
-def check_horizon(value: int, name: str = "horizon") -> int:
-    """Return value if it can be a number of steps."""
+def check_count(name: str, value: int) -> int:
+    """Return value if it counts at least one of something."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
-        raise ValueError(f"{name} is {value!r}; allowed: a whole number of steps, 1 or more")
+        raise ValueError(f"{name} is {value!r}; allowed: a whole number, 1 or more")
     return int(value)
-
-
-def vector_horizon(default: int, horizon: int | None, max_episode_steps: int | None) -> int:
-    """The number of steps after which a vector environment truncates.
-
-    gymnasium.make_vec always passes max_episode_steps, the registered number if the user gave
-    none; that number is the default and yields to horizon. Gymnasium's -1 means no limit.
-
-    >>> vector_horizon(1000, horizon=5000, max_episode_steps=1000)
-    5000
-    """
-    limits = []
-    if horizon is not None:
-        limits.append(check_horizon(horizon))
-    if max_episode_steps == -1:
-        limits.append(NO_LIMIT)
-    elif max_episode_steps is not None and (horizon is None or max_episode_steps != default):
-        limits.append(check_horizon(max_episode_steps, "max_episode_steps"))
-    return min(limits, default=default)
-
-
-def check_num_envs(num_envs: int) -> int:
-    """Return num_envs if it counts at least one sub-environment."""
-    if isinstance(num_envs, bool) or not isinstance(num_envs, (int, np.integer)) or num_envs < 1:
-        raise ValueError(f"num_envs is {num_envs!r}; allowed: a whole number, 1 or more")
-    return int(num_envs)
-
-
-def check_autoreset_mode(mode: AutoresetMode | str) -> AutoresetMode:
-    """Return the autoreset mode, given itself or its value."""
-    try:
-        return AutoresetMode(mode)
-    except ValueError:
-        allowed = ", ".join(repr(known.value) for known in AutoresetMode)
-        raise ValueError(f"autoreset_mode is {mode!r}; allowed: {allowed}") from None
-
-
-def check_render_mode(mode: str | None, allowed: list[str]) -> str | None:
-    """Return the render mode if the environment has it."""
-    if mode is not None and mode not in allowed:
-        raise ValueError(f"render_mode is {mode!r}; allowed: None, {', '.join(allowed)}")
-    return mode
 
 
 def reset_indices(options: dict[str, Any] | None, num_envs: int) -> range | list[int]:
@@ -89,15 +52,6 @@ def reset_indices(options: dict[str, Any] | None, num_envs: int) -> range | list
     return indices
 
 
-def refuse_ended(pending: np.ndarray) -> None:
-    """Raise if a sub-environment has ended and nobody has reset it (autoreset disabled)."""
-    if pending.any():
-        raise RuntimeError(
-            f"sub-environments {np.flatnonzero(pending).tolist()} have ended; before stepping, "
-            "call reset(options={'reset_mask': terminated | truncated})"
-        )
-
-
 def checked_state(state: State, expected: State) -> State:
     """Return the arrays of a state, each of the shape and dtype that this environment writes."""
     if state.keys() != expected.keys():
@@ -110,6 +64,75 @@ def checked_state(state: State, expected: State) -> State:
                 f"allowed: {like.dtype} of shape {like.shape}"
             )
     return {name: np.asarray(value) for name, value in state.items()}
+
+
+@runtime_checkable
+class Resumable(Protocol):
+    """An environment that can be stored and go on later, bit for bit."""
+
+    def get_state(self) -> State:
+        """All that the future depends on, as arrays."""
+        ...
+
+    def set_state(self, state: State) -> None:
+        """Continue from what get_state returned."""
+        ...
+
+
+class Simulation(Resumable, Protocol):
+    """Several independent sub-environments of one task, and the generators of their starts."""
+
+    render_fps: int
+    observation_space: Any  # of one sub-environment
+    action_space: Any
+
+    @property
+    def render_modes(self) -> Sequence[str]:
+        """How it can be drawn."""
+        ...
+
+    @property
+    def lanes(self) -> Sequence[Lane]:
+        """The sub-environments, where each can be stepped by itself; else none."""
+        ...
+
+    @property
+    def generators(self) -> Sequence[np.random.Generator]:
+        """One for each sub-environment."""
+        ...
+
+    @property
+    def elapsed(self) -> np.ndarray:
+        """The number of steps that each episode has lasted."""
+        ...
+
+    def use_generator(self, i: int, generator: np.random.Generator) -> None:
+        """Draw the starts of sub-environment i from this generator."""
+        ...
+
+    def start(self, i: int) -> None:
+        """Put sub-environment i at a fresh start."""
+        ...
+
+    def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Advance all; return new arrays of rewards and of terminations."""
+        ...
+
+    def observe(self) -> np.ndarray:
+        """A new array of all observations."""
+        ...
+
+    def info(self, i: int) -> dict[str, Any]:
+        """What a single environment tells beside its observation."""
+        ...
+
+    def picture(self, i: int, mode: str) -> np.ndarray:
+        """An image of sub-environment i."""
+        ...
+
+    def close(self) -> None:
+        """Release threads and renderers."""
+        ...
 
 
 class Rows(NamedTuple):
@@ -129,10 +152,34 @@ class Limits(NamedTuple):
     high: np.ndarray
 
 
-class Halt(NamedTuple):
-    """Why and where a stretch came to its end."""
+class Lane(Resumable, Protocol):
+    """One environment that takes many steps with a policy at once, without the interpreter."""
 
-    steps: int  # that were taken
-    x: float
-    healthy: bool
-    warned: bool  # the last step left a bad number
+    generator: np.random.Generator
+    """Draws the starts of episodes."""
+    observation: np.ndarray
+    """What is seen now; always the same array."""
+
+    @property
+    def action(self) -> np.ndarray:
+        """The action of the last step, as the simulator was given it."""
+        ...
+
+    def reset(self) -> None:
+        """Start an episode."""
+        ...
+
+    def run_steps(self, actor: Actor, limits: Limits, rows: Rows, start: int, stop: int) -> int:
+        """Take the steps of rows start ... stop - 1, and return how many were taken.
+
+        Fewer are taken where the episode ends, or where a step leaves a bad number.
+        """
+        ...
+
+    def ended(self) -> tuple[bool, bool]:
+        """Whether the last step ended the episode: terminated, truncated."""
+        ...
+
+    def bad_numbers(self) -> dict[str, int]:
+        """What the simulator called a bad number since the last reset, and how often."""
+        ...

@@ -17,10 +17,9 @@ from gymnasium.vector import VectorEnv
 
 from mppo.acting.actor import Actor
 from mppo.acting.agent import Agent
+from mppo.envs.batch import BatchEnv, lanes_of
 from mppo.envs.checked import CheckedVectorEnv
 from mppo.envs.robots.engine import uses_mujoco
-from mppo.envs.robots.sparse import SparseLocomotion
-from mppo.envs.robots.vector import MujocoVectorEnv
 from mppo.envs.source import EnvSource, env_source
 from mppo.envs.wrapping import Borrowed
 from mppo.errors import BadRequest
@@ -120,14 +119,14 @@ def _single(envs: VectorEnv) -> gymnasium.Env | None:
 
 def _is_mujoco(envs: VectorEnv) -> bool:
     single = _single(envs)
-    return isinstance(envs, MujocoVectorEnv) or (single is not None and uses_mujoco(single))
+    return bool(lanes_of(envs)) or (single is not None and uses_mujoco(single))
 
 
 def _takes_size(envs: VectorEnv) -> bool:
     """Whether its constructor takes width and height; other pictures are scaled afterwards."""
     base = getattr(_single(envs), "unwrapped", None)
-    gymnasiums = hasattr(base, "mujoco_renderer")
-    return gymnasiums or isinstance(envs, MujocoVectorEnv) or isinstance(base, SparseLocomotion)
+    ours = isinstance(base, BatchEnv) and base.data is not None
+    return hasattr(base, "mujoco_renderer") or ours or bool(lanes_of(envs))
 
 
 def _render_mode(envs: VectorEnv) -> str | None:

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
 import llvmlite
 import numba
+from llvmlite import ir
+from numba import cfunc, types
+from numba.core.cgutils import unpack_tuple
+from numba.extending import intrinsic
 
 from mppo.machine.caching import compiled
 
@@ -47,6 +53,7 @@ def _folder() -> Path | None:
 
 
 _KEPT = _folder()
+__all__ = ["address_of", "caller", "native", "types"]
 _njit: Any = numba.njit  # to a type checker the function stays what it was
 _config: Any = numba.config  # type: ignore  (its names are made when it is loaded)
 F = TypeVar("F", bound=Callable[..., Any])
@@ -54,9 +61,46 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 def native(function: F) -> F:
     """Compile at the first call; no fastmath, since bits matter, and no interpreter's lock."""
-    before = _config.CACHE_DIR  # where the user keeps his own functions
+    with _kept_here():
+        return _njit(nogil=True, error_model="numpy", cache=_KEPT is not None)(function)
+
+
+@contextmanager
+def _kept_here() -> Iterator[None]:
+    """Compiled code goes to our cache; a user's own functions stay where the user keeps them."""
+    before = _config.CACHE_DIR
     _config.CACHE_DIR = str(_KEPT or "")
     try:
-        return _njit(nogil=True, error_model="numpy", cache=_KEPT is not None)(function)
+        yield
     finally:
         _config.CACHE_DIR = before
+
+
+@lru_cache
+def _callable_by_address(function: Callable[..., Any], signature: Any) -> Any:
+    with _kept_here():
+        return cfunc(signature, error_model="numpy", cache=_KEPT is not None)(function)
+
+
+def address_of(function: Callable[..., Any], signature: Any) -> int:
+    """Compile a function now, for other compiled code that calls it at this address."""
+    return _callable_by_address(function, signature).address
+
+
+def caller(signature: Any) -> Any:
+    """A function for compiled code that calls what is at an address with a tuple of arguments.
+
+    Code that is given an address can be kept on disk, code that is given a function cannot.
+    """
+
+    @intrinsic
+    def call(context, address, arguments):
+        def generate(target, builder, own_signature, values):
+            kinds = [target.get_value_type(kind) for kind in signature.args]
+            function = ir.FunctionType(target.get_value_type(signature.return_type), kinds)
+            pointer = builder.inttoptr(values[0], function.as_pointer())
+            return builder.call(pointer, unpack_tuple(builder, values[1]))
+
+        return signature.return_type(types.int64, types.Tuple(signature.args)), generate
+
+    return call

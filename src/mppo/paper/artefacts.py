@@ -57,9 +57,9 @@ def default_steps(env: str, method: str) -> int:
     >>> default_steps("Ant-v5", "mp-trpo"), default_steps("Ant-v5", "ppo")
     (5000000, 2000000)
     """
-    from mppo.envs import tasks  # imports gymnasium: not for help
+    from mppo.envs.tasks import task_of  # imports gymnasium: not for help
 
-    task = next(task for task in tasks.TASKS if task.id == env)
+    task = task_of(env)
     return task.ppo_steps if isinstance(METHODS[method].optimiser, Ppo) else task.trpo_steps
 
 

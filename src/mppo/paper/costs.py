@@ -30,9 +30,9 @@ Calibration = dict[str, dict[str, float]]
 
 def cost(run: RunSpec, seconds: Calibration) -> float:
     """Seconds of one core for a run, if every evaluation lasts to its horizon."""
-    from mppo.envs import tasks
+    from mppo.envs.tasks import task_of
 
-    horizon = next(task.horizon for task in tasks.TASKS if task.id == run.env)
+    horizon = task_of(run.env).horizon
     episodes = run.evaluation.episodes + run.evaluation.deterministic_episodes
     evaluated = episodes * horizon / run.evaluation.every if run.evaluation.every else 0.0
     kind = "ppo" if isinstance(run.method.optimiser, Ppo) else "trpo"

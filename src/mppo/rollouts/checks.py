@@ -7,6 +7,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from mppo.algorithm.types import Trajectories
+from mppo.envs.contract import Lane
 from mppo.errors import EnvironmentFault, LearningFault
 
 
@@ -37,14 +38,14 @@ def check(trajectories: Trajectories, name: str, seed: int, iteration: int) -> N
         _fault(name, field, value, where, seed, action)
 
 
-def bad_numbers(lane: Any, name: str, where: str, seed: int, action: np.ndarray) -> NoReturn:
+def bad_numbers(lane: Lane, name: str, where: str, seed: int) -> NoReturn:
     """Raise where MuJoCo met a number that it calls bad: not finite, or beyond 1e10.
 
     Left alone, it would go on from there, or from the start pose, as if nothing had happened.
     """
-    if not np.isfinite(action).all():
-        _bad_action(name, action.tolist(), where, seed)
-    _fault(name, "MuJoCo's warnings", lane.bad_numbers(), where, seed, action.tolist())
+    if not np.isfinite(lane.action).all():
+        _bad_action(name, lane.action.tolist(), where, seed)
+    _fault(name, "MuJoCo's warnings", lane.bad_numbers(), where, seed, lane.action.tolist())
 
 
 def not_finite(name: str, field: str, value: Any, where: str, seed: int, action: Any) -> NoReturn:

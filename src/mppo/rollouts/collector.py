@@ -2,41 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from typing import Any
 
 import numpy as np
-from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv, VectorEnv
 
 from mppo.acting.actor import Actor
 from mppo.acting.spaces import Spaces
 from mppo.algorithm.types import Earlier, Trajectories
-from mppo.envs.contract import Halt, Limits, Rows, checked_state
-from mppo.envs.known import lanes_of, seeds_for
+from mppo.envs.batch import BatchVectorEnv, lanes_of
+from mppo.envs.checked import CheckedVectorEnv
+from mppo.envs.contract import Lane, Limits, Resumable, Rows, checked_state
 from mppo.errors import BadRequest
 from mppo.machine.seeding import Role, generator, integer
 from mppo.machine.sharing import CHUNK, share
 from mppo.rollouts import checks
 
+_TAKE_SEEDS = SyncVectorEnv | AsyncVectorEnv | CheckedVectorEnv | BatchVectorEnv
 
-def steps_of(lane: Any, actor: Actor, limits: Limits) -> Callable[[Rows, int, int], Halt]:
-    """What advances a lane with an actor from row to row: compiled code, or else Python."""
-    net = actor.adds_noise
-    if net is not None and lane.can_stretch():
-        return partial(lane.stretch, net, limits)
 
-    def one_step(rows: Rows, start: int, stop: int) -> Halt:
-        rows.observations[start] = lane.observation
-        action = actor.act(rows.observations[start], rows.noise[start])
-        rows.actions[start] = action
-        if limits.clip:
-            action = np.clip(action, limits.low, limits.high)
-        rows.rewards[start], _, _ = lane.step(action)
-        return Halt(1, 0.0, True, any(lane.warned()))
-
-    return one_step
+def seeds_for(envs: VectorEnv, seeds: list[int]) -> Any:
+    """A seed for each environment where `reset` is known to take a list; else one for all."""
+    return seeds if isinstance(envs.unwrapped, _TAKE_SEEDS) else seeds[0]
 
 
 class Buffers:
@@ -85,7 +74,7 @@ class Collector:
     long as the path stays the same.
     """
 
-    envs: Any
+    envs: VectorEnv
     seed: int
     spaces: Spaces
     steps: int
@@ -136,7 +125,7 @@ class Collector:
         rows = Buffers(envs, self.steps, self.spaces.observation_size, self.spaces.head.size)
         streams = [generator(self.seed, Role.ACTIONS, iteration, e) for e in range(envs)]
         noise = [actor.noise(stream, self.steps) for stream in streams]
-        if self._lanes is not None:
+        if self._lanes:
             self._by_lane(self._lanes, actor, noise, rows)
         elif self.mode == AutoresetMode.NEXT_STEP:
             self._in_turn(actor, np.stack(noise), rows)
@@ -151,7 +140,8 @@ class Collector:
     def get_state(self) -> dict[str, np.ndarray]:
         """What "continue" carries from one batch to the next; of environments that can tell."""
         assert self._path is not None
-        state = {f"env.{name}": value for name, value in self.envs.get_state().items()}  # type: ignore
+        assert isinstance(self.envs, Resumable)
+        state = {f"env.{name}": value for name, value in self.envs.get_state().items()}
         earlier = {f"earlier.{name}": value for name, value in self._earlier._asdict().items()}
         return state | earlier | {"now": self._now.copy(), "path": np.array(self._path)}
 
@@ -162,7 +152,8 @@ class Collector:
             for name, value in state.items()
             if name.startswith(prefix)
         }
-        self.envs.set_state(cut("env."))  # type: ignore
+        assert isinstance(self.envs, Resumable)
+        self.envs.set_state(cut("env."))
         here = {name: value for name, value in state.items() if not name.startswith("env.")}
         like = {f"earlier.{name}": value for name, value in self._no_earlier()._asdict().items()}
         here = checked_state(here, like | {"now": self._now, "path": np.array(0)})
@@ -199,7 +190,7 @@ class Collector:
     def _restart(self, iteration: int) -> None:
         """New episodes everywhere, from streams of this iteration."""
         count = self.envs.num_envs
-        if self._lanes is not None:
+        if self._lanes:
             for e, lane in enumerate(self._lanes):
                 lane.generator = generator(self.seed, Role.ENVIRONMENT, iteration, e)
                 lane.reset()
@@ -211,7 +202,7 @@ class Collector:
         self._pending[:] = False
 
     def _by_lane(
-        self, lanes: list[Any], actor: Actor, noise: list[np.ndarray], rows: Buffers
+        self, lanes: Sequence[Lane], actor: Actor, noise: list[np.ndarray], rows: Buffers
     ) -> None:
         """Each environment by itself, in threads: physics runs without the interpreter's lock."""
         if self._pool is None:
@@ -219,7 +210,7 @@ class Collector:
                 self._advance(lane, e, actor, noise[e], rows, 0, self.steps)
             return
 
-        def advance(piece: tuple[Any, int, int]) -> tuple[Any, int, int] | None:
+        def advance(piece: tuple[Lane, int, int]) -> tuple[Lane, int, int] | None:
             lane, e, start = piece
             stop = min(start + CHUNK, self.steps)
             self._advance(lane, e, actor, noise[e], rows, start, stop)
@@ -229,7 +220,7 @@ class Collector:
 
     def _advance(
         self,
-        lane: Any,
+        lane: Lane,
         e: int,
         actor: Actor,
         noise: np.ndarray,
@@ -238,21 +229,19 @@ class Collector:
         stop: int,
     ) -> None:
         limits = Limits(self.clip, self.spaces.action.low, self.spaces.action.high)  # type: ignore
-        steps, observation = steps_of(lane, actor, limits), lane.observation
         parts = Rows(noise, rows.observations[e], rows.actions[e], rows.rewards[e])
         t = start
         while t < stop:
-            halt = steps(parts, t, stop)
-            t += halt.steps
-            if halt.warned and lane.bad_numbers():
+            t += lane.run_steps(actor, limits, parts, t, stop)
+            if lane.bad_numbers():
                 where = f"environment {e}, step {t - 1} of iteration {self._iteration}"
-                checks.bad_numbers(lane, self.spaces.name, where, self.seed, lane.data.ctrl)
+                checks.bad_numbers(lane, self.spaces.name, where, self.seed)
             terminated, truncated = lane.ended()
             if terminated or truncated:
                 rows.terminated[e, t - 1], rows.truncated[e, t - 1] = terminated, truncated
-                rows.next_observations[e, t - 1] = observation
+                rows.next_observations[e, t - 1] = lane.observation
                 lane.reset()
-        self._now[e] = observation
+        self._now[e] = lane.observation
 
     def _in_step(self, actor: Actor, noise: np.ndarray, rows: Buffers) -> None:
         """All environments side by side; ended ones restart before the next step."""

@@ -13,12 +13,11 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 
 from mppo.acting.actor import Actor
 from mppo.acting.spaces import Spaces
+from mppo.envs.batch import lanes_of
 from mppo.envs.contract import Limits, Rows
-from mppo.envs.known import lanes_of, seeds_for
-from mppo.envs.robots.lane import Lane
 from mppo.machine.seeding import Role, generator, integer
 from mppo.rollouts import checks
-from mppo.rollouts.collector import steps_of
+from mppo.rollouts.collector import seeds_for
 
 LONGEST = 10_000  # steps of an episode that no time limit ends
 BLOCK = 1000  # steps whose noise is drawn at once
@@ -45,8 +44,8 @@ class Evaluator:
     ):
         self.envs, self.spaces, self.seed, self.clip = envs, spaces, seed, clip
         self.watch: Callable[[], None] | None = None  # called after every reset and step
-        self._workers = max(1, min(workers, envs.num_envs))
         self._lanes = lanes_of(envs)
+        self._workers = max(1, min(workers, envs.num_envs))
         self._disabled = envs.metadata.get("autoreset_mode") == AutoresetMode.DISABLED
 
     def close(self) -> None:
@@ -66,11 +65,11 @@ class Evaluator:
         if not episodes:
             return Episodes(np.zeros(0), np.zeros(0, int), np.zeros(0, bool))
         count = self.envs.num_envs
-        if self._lanes is None:
+        if not self._lanes:
             rounds = range(-(-episodes // count))
             played = [self._in_step(actor, number, deterministic, n) for n in rounds]
         else:
-            play = partial(self._episode, self._lanes, actor, number, deterministic)
+            play = partial(self._episode, actor, number, deterministic)
             rounds = [range(n, min(n + count, episodes)) for n in range(0, episodes, count)]
             played = [self._by_lanes(play, some) for some in rounds]
         return Episodes(*(np.concatenate(part)[:episodes] for part in zip(*played, strict=True)))
@@ -96,12 +95,11 @@ class Evaluator:
         return actor.noise(stream, BLOCK)
 
     def _episode(
-        self, lanes: list[Lane], actor: Actor, number: int, deterministic: bool, e: int
+        self, actor: Actor, number: int, deterministic: bool, e: int
     ) -> tuple[float, int, bool]:
         """One episode by itself: physics runs without the interpreter's lock."""
-        lane = lanes[e % len(lanes)]
+        lane = self._lanes[e % len(self._lanes)]
         limits = Limits(self.clip, self.spaces.action.low, self.spaces.action.high)  # type: ignore
-        steps = steps_of(lane, actor, limits)
         lane.generator = generator(self.seed, Role.EVALUATION_ENVIRONMENT, number, e)
         lane.reset()
         self._watched()
@@ -116,16 +114,16 @@ class Evaluator:
             if at == 0:
                 noise = silence if deterministic else self._noise(actor, number, e, t // BLOCK)
                 rows = Rows(noise, observations, actions, rewards)
-            halt = steps(rows, at, BLOCK if self.watch is None else at + 1)
-            paid = rewards[at : at + halt.steps].tolist()
+            stop = BLOCK if self.watch is None else at + 1
+            steps = lane.run_steps(actor, limits, rows, at, stop)
+            paid = rewards[at : at + steps].tolist()
             total = sum(paid, total)
-            t += halt.steps
-            if halt.warned and lane.bad_numbers():
-                ctrl = lane.data.ctrl
-                checks.bad_numbers(lane, self.spaces.name, where.format(t - 1), self.seed, ctrl)
+            t += steps
+            if lane.bad_numbers():
+                checks.bad_numbers(lane, self.spaces.name, where.format(t - 1), self.seed)
             if not math.isfinite(total):
                 bad = next(n for n, reward in enumerate(paid) if not math.isfinite(reward))
-                place, action = where.format(t - halt.steps + bad), actions[at + bad]
+                place, action = where.format(t - steps + bad), actions[at + bad]
                 checks.not_finite(self.spaces.name, "reward", paid[bad], place, self.seed, action)
             self._watched()
             if any(lane.ended()):

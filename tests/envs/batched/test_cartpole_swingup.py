@@ -1,13 +1,14 @@
+from functools import partial
 from math import cos, pi, sin
 
 import numpy as np
 import pytest
 
-from mppo.envs.batched.cartpole_swingup import (
-    SparseCartPoleSwingup,
-    SparseCartPoleSwingupVector,
-    accelerations,
-)
+from mppo.envs.batch import BatchEnv, BatchVectorEnv
+from mppo.envs.batched.cartpole_swingup import accelerations
+
+SparseCartPoleSwingup = partial(BatchEnv, "mppo/SparseCartPoleSwingup-v0")
+SparseCartPoleSwingupVector = partial(BatchVectorEnv, "mppo/SparseCartPoleSwingup-v0")
 
 
 def slow_step(x, b, v, w, action, limit=10.0):
@@ -24,7 +25,7 @@ def slow_step(x, b, v, w, action, limit=10.0):
 def test_dynamics_against_a_slow_version():
     env = SparseCartPoleSwingupVector(3, track_limit=1e6, autoreset_mode="Disabled")
     env.reset(seed=0)
-    state = env.dynamics.arrays()["state"]
+    state = env.simulation.dynamics.arrays()["state"]
     generator = np.random.default_rng(0)
     for _ in range(300):
         actions = generator.normal(size=(3, 1)) * 1.5
@@ -40,7 +41,7 @@ def test_only_the_force_does_work():
     """The energy T + V changes at the rate F x_dot: the model has no friction."""
     env = SparseCartPoleSwingupVector(50)
     env.reset(seed=0)
-    _, b, v, w = env.dynamics.arrays()["state"]
+    _, b, v, w = env.simulation.dynamics.arrays()["state"]
     force = np.random.default_rng(0).uniform(-10, 10, 50)
     a, c = np.transpose([accelerations(*one) for one in zip(b, w, force, strict=True)])
     inertia = 0.1 * (1.01 / 12 + 0.25)
@@ -61,8 +62,10 @@ def test_only_the_force_does_work():
 def test_how_the_angle_is_seen(angle, seen):
     envs = SparseCartPoleSwingupVector(2, angle=angle)
     envs.reset(seed=0)
-    envs.dynamics.arrays()["state"][:] = np.array([[0.5], [2.0 * pi + 3.0], [3.0], [4.0]])
-    observed = envs.dynamics.observe()
+    envs.simulation.dynamics.arrays()["state"][:] = np.array(
+        [[0.5], [2.0 * pi + 3.0], [3.0], [4.0]]
+    )
+    observed = envs.simulation.dynamics.observe()
     np.testing.assert_allclose(observed, [seen, seen], rtol=1e-6)
     assert observed.dtype == np.float32
     assert envs.single_observation_space.contains(observed[0])
@@ -89,7 +92,7 @@ def test_speed_limits():
     """Box2D moves nothing by more than 2 m or a quarter turn in a step of 0.05 s."""
     env = SparseCartPoleSwingupVector(2, track_limit=1e6, autoreset_mode="Disabled")
     env.reset(seed=0)
-    state = env.dynamics.arrays()["state"]
+    state = env.simulation.dynamics.arrays()["state"]
     state[:] = np.array([[0.0, 0.0], [0.0, 0.0], [200.0, -200.0], [300.0, -300.0]])
     env.step(np.zeros((2, 1)))
     np.testing.assert_allclose(state[0], [2.0, -2.0])
@@ -100,7 +103,7 @@ def test_speed_limits():
 
 def at(env, x, b):
     env.reset(seed=0)
-    env.dynamics.arrays()["state"][:, 0] = x, b, 0.0, 0.0
+    env.simulation.dynamics.arrays()["state"][:, 0] = x, b, 0.0, 0.0
     return env.step(np.zeros(1))[1:4]
 
 

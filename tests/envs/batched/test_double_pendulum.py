@@ -1,11 +1,15 @@
+from functools import partial
 from math import cos, pi, sin
 
 import gymnasium
 import numpy as np
 import pytest
 
-from mppo.envs.batched.double_pendulum import SparseDoublePendulum, SparseDoublePendulumVector
+from mppo.envs.batch import BatchEnv, BatchVectorEnv
 from mppo.envs.batched.double_pendulum_motion import PRESETS, equations, motion
+
+SparseDoublePendulum = partial(BatchEnv, "mppo/SparseDoublePendulum-v0")
+SparseDoublePendulumVector = partial(BatchVectorEnv, "mppo/SparseDoublePendulum-v0")
 
 
 def energy(preset, t1, t2, w1, w2):
@@ -51,7 +55,7 @@ def test_acrobot_equals_gymnasium():
     ours = SparseDoublePendulum(goal_distance=1e-9, horizon=10**6)
     ours.reset(seed=0)
     t1, t2, w1, w2 = theirs.state
-    ours.dynamics.arrays()["state"][0] = t1, t1 + t2, w1, w1 + w2
+    ours.simulation.dynamics.arrays()["state"][0] = t1, t1 + t2, w1, w1 + w2
     generator = np.random.default_rng(0)
     for _ in range(60):
         torque = int(generator.integers(0, 3))
@@ -64,19 +68,19 @@ def test_speed_limits():
     for name, relative in (("acrobot", True), ("rllab", False)):
         env = SparseDoublePendulum(preset=name)
         env.reset(seed=0)
-        state = env.dynamics.arrays()["state"]
+        state = env.simulation.dynamics.arrays()["state"]
         state[0] = 0.0, 0.0, 200.0, -200.0
         env.step(np.zeros(1))
         first, second = PRESETS[name].speed_limits
         w1, w2 = state[0, 2:]
         assert abs(w1) <= first + 1e-9
         assert abs(w2 - w1 if relative else w2) <= second + 1e-9
-        assert env.observation_space.contains(env.dynamics.observe()[0])
+        assert env.observation_space.contains(env.simulation.dynamics.observe()[0])
 
 
 def at(env, t1, t2):
     env.reset(seed=0)
-    env.dynamics.arrays()["state"][0] = t1, t2, 0.0, 0.0
+    env.simulation.dynamics.arrays()["state"][0] = t1, t2, 0.0, 0.0
     return env.step(np.zeros(1))[1:4]
 
 
@@ -99,13 +103,13 @@ def test_goal_rules():
 def test_reset_distributions():
     starts = SparseDoublePendulumVector(4000)
     starts.reset(seed=0)
-    t1, t2, w1, w2 = starts.dynamics.arrays()["state"].T
+    t1, t2, w1, w2 = starts.simulation.dynamics.arrays()["state"].T
     drawn = np.stack([t1, t2 - t1, w1, w2 - w1])
     assert np.abs(drawn).max() <= 0.1 + 1e-12
     np.testing.assert_allclose(drawn.std(1), 0.1 / 3**0.5, rtol=0.04)
     starts = SparseDoublePendulumVector(4000, preset="rllab")
     starts.reset(seed=0)
-    drawn = starts.dynamics.arrays()["state"].T
+    drawn = starts.simulation.dynamics.arrays()["state"].T
     np.testing.assert_allclose(drawn.std(1), [0.1, 0.1, 0.01, 0.01], rtol=0.05)
 
 
@@ -141,6 +145,8 @@ def test_errors(kwargs):
 
 
 def test_torque_limit_is_the_preset_or_the_argument():
-    assert SparseDoublePendulum().dynamics.torque_limit == 1.0
-    assert SparseDoublePendulum(preset="rllab_weak").dynamics.torque_limit == 5.0
-    assert SparseDoublePendulum(preset="rllab", torque_limit=8).dynamics.torque_limit == 8.0
+    assert SparseDoublePendulum().simulation.dynamics.torque_limit == 1.0
+    assert SparseDoublePendulum(preset="rllab_weak").simulation.dynamics.torque_limit == 5.0
+    assert (
+        SparseDoublePendulum(preset="rllab", torque_limit=8).simulation.dynamics.torque_limit == 8.0
+    )

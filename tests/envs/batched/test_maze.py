@@ -1,16 +1,20 @@
+from functools import partial
+
 import gymnasium
 import numpy as np
 import pytest
 
 from mppo.envs import native_vector
-from mppo.envs.batched.maze import MOVES, Maze, MazeVector, cells
+from mppo.envs.batch import BatchEnv
+from mppo.envs.batched.maze import MOVES, MazeVector, cells
 from mppo.envs.batched.maze_layouts import layout_of, shortest_path
 
+Maze = partial(BatchEnv, "mppo/Maze-v0")
 UP, DOWN, LEFT, RIGHT = range(4)
 
 
 def test_two_walls_is_the_default():
-    walls = Maze().layout.walls
+    walls = Maze().simulation.dynamics.layout.walls
     expected = np.zeros((21, 21), dtype=bool)
     expected[0:17, 7] = expected[4:21, 13] = True
     assert (walls == expected).all()
@@ -18,29 +22,29 @@ def test_two_walls_is_the_default():
 
 
 def test_one_wall():
-    walls = Maze(layout="one-wall").layout.walls
+    walls = Maze(layout="one-wall").simulation.dynamics.layout.walls
     assert walls[:, 10].tolist() == [True] * 19 + [False] * 2
     assert walls.sum() == 19
-    assert Maze(layout="one-wall", gap=5).layout.walls.sum() == 16
+    assert Maze(layout="one-wall", gap=5).simulation.dynamics.layout.walls.sum() == 16
 
 
 def breadth_first(env):
     """Through the environment itself: set the state, step, look; no table, no layout."""
     start = env.reset(seed=0)[0].tobytes()
-    front, seen, length = [env.unwrapped.dynamics.arrays()["place"].copy()], {start}, 0
+    front, seen, length = [env.unwrapped.simulation.dynamics.arrays()["place"].copy()], {start}, 0
     while front:
         length += 1
         ahead = []
         for place in front:
             for move in range(4):
-                env.unwrapped.dynamics.arrays()["place"][:] = place
+                env.unwrapped.simulation.dynamics.arrays()["place"][:] = place
                 observation, reward, terminated, _, _ = env.unwrapped.step(move)
                 assert (reward == 1.0) == terminated
                 if terminated:
                     return length
                 if observation.tobytes() not in seen:
                     seen.add(observation.tobytes())
-                    ahead.append(env.unwrapped.dynamics.arrays()["place"].copy())
+                    ahead.append(env.unwrapped.simulation.dynamics.arrays()["place"].copy())
         front = ahead
     return None
 
@@ -75,13 +79,13 @@ def test_moves_and_goal():
 
 def test_cells_inverts_every_observation():
     for continuous in (False, True):
-        env = MazeVector(1, continuous=continuous)
+        env = MazeVector(num_envs=1, continuous=continuous)
         env.reset(seed=0)
         for column in range(21):
             for row in range(21):
-                place = env.dynamics.arrays()["place"]
+                place = env.simulation.dynamics.arrays()["place"]
                 place[:] = [[column + 0.5, row + 0.5]] if continuous else row * 21 + column
-                assert env.cells(env.dynamics.observe()).tolist() == [[column, row]]
+                assert env.cells(env.simulation.dynamics.observe()).tolist() == [[column, row]]
     assert cells(np.ones((3, 4, 2))).shape == (3, 4, 2)
 
 
@@ -92,8 +96,8 @@ def test_own_drawing():
         ...
     """
     )
-    assert env.layout.start == (0, 1)
-    assert env.layout.goal == (2, 1)
+    assert env.simulation.dynamics.layout.start == (0, 1)
+    assert env.simulation.dynamics.layout.goal == (2, 1)
     env.reset(seed=0)
     rewards = [env.step(move)[1] for move in (RIGHT, DOWN, RIGHT, RIGHT, UP)]
     assert rewards == [0.0, 0.0, 0.0, 0.0, 1.0]
@@ -123,7 +127,7 @@ def test_bad_gap(gap):
 
 @pytest.mark.parametrize("actions", [[4, 0], [0, -1], [2**40, 0], [0.0, 1.0]])
 def test_bad_actions(actions):
-    env = MazeVector(2)
+    env = MazeVector(num_envs=2)
     env.reset(seed=0)
     with pytest.raises(ValueError, match=r"actions are .*allowed"):
         env.step(np.array(actions))
@@ -140,14 +144,14 @@ def slow_continuous(place, action, walls):
 
 
 def test_continuous_against_a_slow_version():
-    env = MazeVector(1, continuous=True, horizon=10**6)
+    env = MazeVector(num_envs=1, continuous=True, horizon=10**6)
     env.reset(seed=0)
     generator, place = np.random.default_rng(0), [0.5, 0.5]
     for _ in range(2000):
         action = generator.normal(size=2) * 2
         observation, reward, terminated, _, _ = env.step(action[None])
         place = slow_continuous(place, action, env.layout.walls)
-        assert env.dynamics.arrays()["place"].tolist() == [place]
+        assert env.simulation.dynamics.arrays()["place"].tolist() == [place]
         np.testing.assert_allclose(observation[0], 2 * np.array(place) / 21 - 1, atol=1e-6)
         assert terminated[0] == (place[0] >= 20 and place[1] < 1) == (reward[0] == 1.0)
         if terminated[0]:

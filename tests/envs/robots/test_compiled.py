@@ -7,10 +7,11 @@ import pytest
 
 from mppo.acting import kernel
 from mppo.envs.contract import Limits, Rows
-from mppo.envs.robots.factory import MUJOCO_TASKS, Workshop, mujoco_task
+from mppo.envs.robots.factory import LaneFactory
+from mppo.envs.tasks import NATIVE_TASKS, task_of
 
 VARIANTS = [
-    *((task, {}) for task in MUJOCO_TASKS),
+    *((task.id, {}) for task in NATIVE_TASKS if task.robot),
     ("Ant-v5", {"include_cfrc_ext_in_observation": False}),
     ("Ant-v5", {"exclude_current_positions_from_observation": False, "contact_cost_weight": 0.1}),
     ("Hopper-v5", {"terminate_when_unhealthy": False, "ctrl_cost_weight": 0.3}),
@@ -18,9 +19,12 @@ VARIANTS = [
     ("Hopper-v5", {"healthy_state_range": (-0.5, 100.0), "healthy_angle_range": (-9.0, 9.0)}),
     ("Walker2d-v5", {"healthy_z_range": (1.1, 1.4), "healthy_angle_range": (-0.1, 0.3)}),
     ("Walker2d-v5", {"exclude_current_positions_from_observation": False}),
-    ("SparseHopper-v0", {"threshold": 0.01, "absolute": True, "observe_position": True}),
-    ("SparseHalfCheetah-v0", {"threshold": 0.001}),
+    ("mppo/SparseHopper-v0", {"threshold": 0.01, "absolute": True, "observe_position": True}),
+    ("mppo/SparseHalfCheetah-v0", {"threshold": 0.001}),
 ]
+
+
+UNLIMITED = Limits(False, *(np.zeros(3, "f"),) * 2)
 
 
 def network(inputs, outputs, seed=0, filtered=True):
@@ -32,6 +36,16 @@ def network(inputs, outputs, seed=0, filtered=True):
     ]
     mean, inverse = rng.normal(size=inputs).astype("f"), rng.uniform(0.5, 2, inputs).astype("f")
     return kernel.Forward(filtered, mean, inverse, 5.0, *kernel.pack(layers), 0)
+
+
+class Policy:
+    """An actor; compiled code can run its network, or Python has to ask it for every action."""
+
+    def __init__(self, net, compiled=True):
+        self.net, self.adds_noise = net, net if compiled else None
+
+    def act(self, observation, noise):
+        return kernel.outputs(self.net, observation[None])[0] + noise
 
 
 def rows(lane, steps, seed=0):
@@ -47,19 +61,19 @@ def rows(lane, steps, seed=0):
 
 @pytest.mark.parametrize("clip", [False, True])
 @pytest.mark.parametrize(("task", "arguments"), VARIANTS, ids=lambda v: str(v))
-def test_a_stretch_is_its_steps(task, arguments, clip):
-    shop = Workshop(mujoco_task(task), **arguments)
-    fast, slow = shop.lane(60), shop.lane(60)
+def test_many_steps_are_single_steps(task, arguments, clip):
+    factory = LaneFactory(task_of(task), **arguments)
+    fast, slow = factory.lane(60), factory.lane(60)
     net = network(fast.observation.size, fast.model.nu)
-    limits = Limits(clip, shop.action_space.low, shop.action_space.high)
+    limits = Limits(clip, factory.action_space.low, factory.action_space.high)
     for seed in (1, 2):
         for lane in (fast, slow):
             lane.generator = np.random.default_rng(seed)
             lane.reset()
         seen, t, ended, paid = rows(fast, 200, seed), 0, 0, []
         while t < 200:
-            halt = fast.stretch(net, limits, seen, t, min(200, t + 23))
-            for row in range(t, t + halt.steps):
+            steps = fast.run_steps(Policy(net), limits, seen, t, min(200, t + 23))
+            for row in range(t, t + steps):
                 np.testing.assert_array_equal(seen.observations[row], slow.observation.astype("f"))
                 mean = kernel.outputs(net, seen.observations[row : row + 1])[0]
                 np.testing.assert_array_equal(seen.actions[row], mean + seen.noise[row])
@@ -68,12 +82,12 @@ def test_a_stretch_is_its_steps(task, arguments, clip):
                 reward, terminated, truncated = slow.step(action)
                 paid.append(reward)
                 assert seen.rewards[row] == reward
-                assert not (terminated or truncated) or row == t + halt.steps - 1
+                assert not (terminated or truncated) or row == t + steps - 1
             np.testing.assert_array_equal(fast.observation, slow.observation)
             assert fast.get_state()["physics"].tobytes() == slow.get_state()["physics"].tobytes()
             assert fast.ended() == slow.ended()
-            assert fast._x == slow._x
-            t += halt.steps
+            assert fast.get_state()["x"] == slow.get_state()["x"]
+            t += steps
             if any(fast.ended()):
                 ended += 1
                 fast.reset(), slow.reset()
@@ -81,14 +95,42 @@ def test_a_stretch_is_its_steps(task, arguments, clip):
         assert len(set(paid)) > 1 or "Sparse" in task
 
 
-def test_a_bad_number_halts_the_stretch_in_its_step():
-    lane = Workshop(mujoco_task("Hopper-v5")).lane(100)
+@pytest.mark.parametrize("clip", [False, True])
+@pytest.mark.parametrize("lacking", ["a network to run", "MuJoCo's library"])
+def test_python_steps_where_compiled_code_cannot(lacking, clip, monkeypatch):
+    """The same bits, one step at a time."""
+    factory = LaneFactory(task_of("Hopper-v5"))
+    fast = factory.lane(60)
+    if lacking == "MuJoCo's library":
+        monkeypatch.setattr("mppo.envs.robots.lane.addresses", lambda: None)
+    slow = factory.lane(60)
+    net = network(fast.observation.size, 3)
+    limits = Limits(clip, factory.action_space.low, factory.action_space.high)
+    for lane in (fast, slow):
+        lane.generator = np.random.default_rng(1)
+        lane.reset()
+    one, other = rows(fast, 60), rows(slow, 60)
+    steps = fast.run_steps(Policy(net), limits, one, 0, 60)
+    assert 5 < steps < 60
+    asked = Policy(net, compiled=lacking == "MuJoCo's library")
+    for t in range(steps):
+        assert slow.ended() == (False, False)
+        assert slow.run_steps(asked, limits, other, t, 60) == 1
+    assert slow.ended() == fast.ended() == (True, False)
+    assert np.abs(one.actions).max() > 1  # rows hold what the policy said, clipped or not
+    for name in Rows._fields:
+        assert getattr(one, name).tobytes() == getattr(other, name).tobytes()
+    for name, array in fast.get_state().items():
+        assert array.tobytes() == slow.get_state()[name].tobytes()
+
+
+def test_a_bad_number_stops_the_steps_at_its_own():
+    lane = LaneFactory(task_of("Hopper-v5")).lane(100)
     lane.reset()
     seen = rows(lane, 50)
     seen.noise[3, 1] = np.nan
     net = network(lane.observation.size, 3, filtered=False)
-    halt = lane.stretch(net, Limits(False, *(np.zeros(3, "f"),) * 2), seen, 0, 50)
-    assert (halt.steps, halt.warned) == (4, True)
+    assert lane.run_steps(Policy(net), UNLIMITED, seen, 0, 50) == 4
     assert "BADCTRL" in lane.bad_numbers()
 
 

@@ -4,7 +4,7 @@ import gymnasium
 import numpy as np
 import pytest
 
-from mppo.envs.robots.vector import MujocoVectorEnv
+from mppo.envs.batch import BatchVectorEnv
 from tests.envs.roll import DENSE_IDS
 
 VARIANTS = [(name, {}) for name in DENSE_IDS] + [
@@ -25,7 +25,7 @@ VARIANTS = [(name, {}) for name in DENSE_IDS] + [
 )
 def test_equals_gymnasium_bit_for_bit(name, kwargs, dtype):
     env = gymnasium.make(name, disable_env_checker=True, **kwargs)
-    vector = MujocoVectorEnv(name, 1, **kwargs)
+    vector = BatchVectorEnv(name, 1, **kwargs)
     lane = vector.lanes[0]
     assert vector.single_observation_space == env.observation_space
     assert vector.single_action_space == env.action_space
@@ -47,18 +47,8 @@ def test_equals_gymnasium_bit_for_bit(name, kwargs, dtype):
     assert not any(lane.warnings().values())
 
 
-def test_control_cost_rounds_as_numpy_does():
-    generator = np.random.default_rng(0)
-    for name in ("Hopper-v5", "HalfCheetah-v5", "Ant-v5"):
-        lane = MujocoVectorEnv(name, 1, ctrl_cost_weight=0.3).lanes[0]
-        for scale in (1.0, 1e-3, 1e-22, 1e18):
-            for _ in range(300):
-                action = (generator.normal(size=lane.model.nu) * scale).astype(np.float32)
-                assert lane._control_cost(action) == float(0.3 * np.sum(np.square(action)))
-
-
 def test_velocities_beyond_the_clip():
-    env, vector = gymnasium.make("Walker2d-v5").unwrapped, MujocoVectorEnv("Walker2d-v5", 1)
+    env, vector = gymnasium.make("Walker2d-v5").unwrapped, BatchVectorEnv("Walker2d-v5", 1)
     lane = vector.lanes[0]
     env.reset(seed=0)
     vector.reset(seed=0)
@@ -73,7 +63,7 @@ def test_velocities_beyond_the_clip():
 @pytest.mark.parametrize("name", DENSE_IDS)
 def test_blow_up_stays_visible(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    vector = MujocoVectorEnv(name, 1)
+    vector = BatchVectorEnv(name, 1)
     vector.reset(seed=0)
     lane = vector.lanes[0]
     lane.data.qvel[:] = np.nan
@@ -93,16 +83,16 @@ def test_blow_up_stays_visible(name, tmp_path, monkeypatch):
 
 def test_hidden_nan_is_unhealthy():
     """A NaN between larger and smaller numbers escapes min and max; the hopper must still fall."""
-    vector = MujocoVectorEnv("Hopper-v5", 1)
+    vector = BatchVectorEnv("Hopper-v5", 1)
     vector.reset(seed=0)
     lane = vector.lanes[0]
     lane.data.qvel[3] = np.nan
-    lane._read()
-    assert not lane._healthy
+    lane._look(lane._compiled)
+    assert lane.ended() == (True, False)
 
 
 def test_action_shape():
-    lane = MujocoVectorEnv("Hopper-v5", 1).lanes[0]
+    lane = BatchVectorEnv("Hopper-v5", 1).lanes[0]
     with pytest.raises(ValueError, match=r"action has shape \(1,\); allowed: \(3,\)"):
         lane.step(np.zeros(1))
 
@@ -113,7 +103,7 @@ def test_action_shape():
 )
 def test_sparse_reward(name, threshold):
     for absolute in (False, True):
-        lane = MujocoVectorEnv(f"mppo/{name}-v0", 1, absolute=absolute).lanes[0]
+        lane = BatchVectorEnv(f"mppo/{name}-v0", 1, absolute=absolute).lanes[0]
         for x, pays in (
             (threshold - 0.05, False),
             (threshold + 0.05, True),
@@ -155,11 +145,13 @@ def test_observe_position():
 
 
 def test_errors():
-    with pytest.raises(ValueError, match="task is 'Humanoid-v5'; allowed: Ant-v5"):
-        MujocoVectorEnv("Humanoid-v5", 1)
+    with pytest.raises(
+        ValueError, match="task is 'Humanoid-v5'; allowed: mppo/SparseCartPoleSwingup-v0, "
+    ):
+        BatchVectorEnv("Humanoid-v5", 1)
     with pytest.raises(ValueError, match="concern the sparse tasks alone"):
-        MujocoVectorEnv("Hopper-v5", 1, threshold=1.0)
+        BatchVectorEnv("Hopper-v5", 1, threshold=1.0)
     with pytest.raises(ValueError, match="threshold is 'far'; allowed"):
-        MujocoVectorEnv("SparseHopper-v0", 1, threshold="far")
+        BatchVectorEnv("mppo/SparseHopper-v0", 1, threshold="far")
     with pytest.raises(ValueError, match="threads is 0; allowed"):
-        MujocoVectorEnv("Hopper-v5", 1, threads=0)
+        BatchVectorEnv("Hopper-v5", 1, threads=0)

@@ -10,21 +10,17 @@ Velocities first, then positions with the new velocities, as Box2D does.
 """
 
 from math import cos, pi, sin, tau
-from typing import Any, ClassVar
 
 import gymnasium
 import numpy as np
 from gymnasium.spaces import Box
-from gymnasium.vector import AutoresetMode
 
 from mppo.envs.batched import drawing
-from mppo.envs.batched.batch import RENDER_MODES, BatchEnv, BatchVectorEnv, checked_box_actions
-from mppo.envs.contract import State, check_choice, check_num_envs, check_positive
+from mppo.envs.batched.dynamics import checked_box_actions
+from mppo.envs.contract import State, check_choice, check_positive
 from mppo.machine.compilers import native
 
-HORIZON = 500
 STEP = 0.05  # s
-RENDER_FPS = 20
 GRAVITY = 10.0
 TOTAL_MASS = 1.1  # cart 1, pole 0.1
 MOMENT = 0.05  # m l: mass of the pole times the distance of its centre from the hinge
@@ -93,7 +89,12 @@ def round_appearance(states: np.ndarray) -> np.ndarray:
 
 
 class CartPoleDynamics:
-    """The swing-up for a batch; see `SparseCartPoleSwingup` for the arguments."""
+    """1 for each step with cos(angle) > `threshold`; ends where the cart leaves ±`track_limit` m.
+
+    Observed: x, x_dot, angle (0 upright), angular speed. `angle` says how: "raw" (rllab's, which
+    counts every turn), "wrapped" to half a turn either way, or "cos-sin" (two numbers). The action
+    in [-1, 1] is clipped and scaled to ±`force_limit` N.
+    """
 
     num_envs: int
     force_limit: float
@@ -101,8 +102,7 @@ class CartPoleDynamics:
     threshold: float
     angle: str
 
-    horizon = HORIZON
-    render_fps = RENDER_FPS
+    render_fps = 20
 
     def __init__(
         self,
@@ -112,7 +112,7 @@ class CartPoleDynamics:
         track_limit: float = 3.0,
         angle: str = "raw",
     ) -> None:
-        self.num_envs = check_num_envs(num_envs)
+        self.num_envs = num_envs
         self.force_limit = check_positive("force_limit", force_limit)
         self.track_limit = check_positive("track_limit", track_limit)
         if not isinstance(threshold, (int, float, np.number)) or not -1.0 <= threshold < 1.0:
@@ -165,43 +165,3 @@ class CartPoleDynamics:
         drawing.line(image, hinge, tip, 10, drawing.GREEN if upright else drawing.RED)
         drawing.disc(image, hinge, 6, drawing.SAND)
         return image
-
-
-class SparseCartPoleSwingup(BatchEnv):
-    """1 for each step with cos(angle) > `threshold`; ends where the cart leaves ±`track_limit` m.
-
-    Observed: x, x_dot, angle (0 upright), angular speed. `angle` says how: "raw" (rllab's, which
-    counts every turn), "wrapped" to half a turn either way, or "cos-sin" (two numbers). The action
-    in [-1, 1] is clipped and scaled to ±`force_limit` N.
-    """
-
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": RENDER_MODES, "render_fps": RENDER_FPS}
-
-    def __init__(
-        self,
-        force_limit: float = 10.0,
-        threshold: float = 0.8,
-        track_limit: float = 3.0,
-        angle: str = "raw",
-        horizon: int | None = None,
-        render_mode: str | None = None,
-    ) -> None:
-        dynamics = CartPoleDynamics(1, force_limit, threshold, track_limit, angle)
-        super().__init__(dynamics, horizon, render_mode)
-
-
-class SparseCartPoleSwingupVector(BatchVectorEnv):
-    """Several swing-ups; the arguments are those of `SparseCartPoleSwingup`."""
-
-    def __init__(
-        self,
-        num_envs: int = 1,
-        *,
-        horizon: int | None = None,
-        max_episode_steps: int | None = None,
-        autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
-        render_mode: str | None = None,
-        **task: Any,
-    ) -> None:
-        dynamics = CartPoleDynamics(num_envs, **task)
-        super().__init__(dynamics, horizon, max_episode_steps, autoreset_mode, render_mode)

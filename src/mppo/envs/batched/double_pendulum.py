@@ -8,25 +8,27 @@ down, counter-clockwise positive), u the torque on link 2, d = t1 - t2:
 """
 
 from math import cos, sin
-from typing import Any, ClassVar
 
 import gymnasium
 import numpy as np
 from gymnasium.spaces import Box
-from gymnasium.vector import AutoresetMode
 
 from mppo.envs.batched import drawing
-from mppo.envs.batched.batch import RENDER_MODES, BatchEnv, BatchVectorEnv, checked_box_actions
 from mppo.envs.batched.double_pendulum_motion import PRESETS, Preset, appearance, move, reached
-from mppo.envs.contract import State, check_choice, check_num_envs, check_positive
+from mppo.envs.batched.dynamics import checked_box_actions
+from mppo.envs.contract import State, check_choice, check_positive
 
-HORIZON = 500
-RENDER_FPS = 30
 GOALS = ("tip-distance", "height")
 
 
 class DoublePendulumDynamics:
-    """The pendulum for a batch; see `SparseDoublePendulum` for the arguments."""
+    """1 on reaching the upright position, which ends the episode.
+
+    `preset` is "acrobot" (Gym's Acrobot with a continuous torque of at most 1 N m), "rllab" (its
+    double pendulum, 50 N m) or "rllab_weak" (5 N m); `torque_limit` overrides it. `goal` is
+    "tip-distance" (tip within `goal_distance` m of its upright place) or "height" (tip more than
+    `goal_height` m above the pivot). The action in [-1, 1] is clipped and scaled to the limit.
+    """
 
     num_envs: int
     torque_limit: float
@@ -34,8 +36,7 @@ class DoublePendulumDynamics:
     goal_distance: float
     goal_height: float
 
-    horizon = HORIZON
-    render_fps = RENDER_FPS
+    render_fps = 30
 
     def __init__(
         self,
@@ -46,7 +47,7 @@ class DoublePendulumDynamics:
         goal_distance: float = 1.0,
         goal_height: float = 1.0,
     ) -> None:
-        self.num_envs = check_num_envs(num_envs)
+        self.num_envs = num_envs
         self.preset: Preset = PRESETS[check_choice("preset", preset, tuple(PRESETS))]
         limit = self.preset.torque_limit if torque_limit is None else torque_limit
         self.torque_limit = check_positive("torque_limit", limit)
@@ -101,45 +102,3 @@ class DoublePendulumDynamics:
         for joint, size in ((pivot, 6), (elbow, 6), (tip, 4)):
             drawing.disc(image, joint, size, drawing.SAND)
         return image
-
-
-class SparseDoublePendulum(BatchEnv):
-    """1 on reaching the upright position, which ends the episode.
-
-    `preset` is "acrobot" (Gym's Acrobot with a continuous torque of at most 1 N m), "rllab" (its
-    double pendulum, 50 N m) or "rllab_weak" (5 N m); `torque_limit` overrides it. `goal` is
-    "tip-distance" (tip within `goal_distance` m of its upright place) or "height" (tip more than
-    `goal_height` m above the pivot). The action in [-1, 1] is clipped and scaled to the limit.
-    """
-
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": RENDER_MODES, "render_fps": RENDER_FPS}
-
-    def __init__(
-        self,
-        preset: str = "acrobot",
-        torque_limit: float | None = None,
-        goal: str = "tip-distance",
-        goal_distance: float = 1.0,
-        goal_height: float = 1.0,
-        horizon: int | None = None,
-        render_mode: str | None = None,
-    ) -> None:
-        dynamics = DoublePendulumDynamics(1, preset, torque_limit, goal, goal_distance, goal_height)
-        super().__init__(dynamics, horizon, render_mode)
-
-
-class SparseDoublePendulumVector(BatchVectorEnv):
-    """Several pendulums; the arguments are those of `SparseDoublePendulum`."""
-
-    def __init__(
-        self,
-        num_envs: int = 1,
-        *,
-        horizon: int | None = None,
-        max_episode_steps: int | None = None,
-        autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
-        render_mode: str | None = None,
-        **task: Any,
-    ) -> None:
-        dynamics = DoublePendulumDynamics(num_envs, **task)
-        super().__init__(dynamics, horizon, max_episode_steps, autoreset_mode, render_mode)

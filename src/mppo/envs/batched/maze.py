@@ -1,20 +1,18 @@
 """Maze: find the way around the walls to G; reward 1 there, none before (paper, Figure 2a)."""
 
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any
 
 import gymnasium
 import numpy as np
 from gymnasium.spaces import Box, Discrete
-from gymnasium.vector import AutoresetMode
 
+from mppo.envs.batch import BatchVectorEnv
 from mppo.envs.batched import drawing
-from mppo.envs.batched.batch import RENDER_MODES, BatchEnv, BatchVectorEnv, checked_box_actions
+from mppo.envs.batched.dynamics import checked_box_actions
 from mppo.envs.batched.maze_layouts import Layout, layout_of
-from mppo.envs.contract import State, check_num_envs
+from mppo.envs.contract import State
 
-HORIZON = 1000
-RENDER_FPS = 30
 MOVES = ((0, 1), (0, -1), (-1, 0), (1, 0))  # up, down, left, right as (column, row)
 
 
@@ -137,7 +135,12 @@ class _Continuous:
 
 
 class MazeDynamics:
-    """The maze for a batch; see `Maze` for the arguments."""
+    """A maze of 21 x 21 cells, or your own.
+
+    `layout` is "two-walls", "one-wall" (with a `gap` of that many cells above the wall) or a
+    drawing. Observed: (column, row) scaled to [-1, 1]. Actions: up, down, left, right; with
+    `continuous=True` a step of at most one cell along x and y.
+    """
 
     num_envs: int
     continuous: bool
@@ -145,8 +148,7 @@ class MazeDynamics:
     action_space: Any
     observe: Callable[..., np.ndarray]
 
-    horizon = HORIZON
-    render_fps = RENDER_FPS
+    render_fps = 30
 
     def __init__(
         self,
@@ -155,7 +157,7 @@ class MazeDynamics:
         gap: int = 2,
         continuous: bool = False,
     ) -> None:
-        self.num_envs = check_num_envs(num_envs)
+        self.num_envs = num_envs
         self.layout, self.continuous = layout_of(layout, gap), bool(continuous)
         self._mover = (_Continuous if continuous else _Discrete)(num_envs, self.layout)
         self.action_space = self._mover.action_space
@@ -185,49 +187,13 @@ class MazeDynamics:
         return cells(observations, (columns, rows), self.continuous)
 
 
-class Maze(BatchEnv):
-    """A maze of 21 x 21 cells, or your own.
-
-    `layout` is "two-walls", "one-wall" (with a `gap` of that many cells above the wall) or a
-    drawing. Observed: (column, row) scaled to [-1, 1]. Actions: up, down, left, right; with
-    `continuous=True` a step of at most one cell along x and y. The figure's needs: `layout` has
-    `walls`, `start` and `goal`; `cells` turns observations back into cells.
-    """
-
-    cells: Callable[..., np.ndarray]
-    layout: Layout
-
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": RENDER_MODES, "render_fps": RENDER_FPS}
-
-    def __init__(
-        self,
-        layout: str = "two-walls",
-        gap: int = 2,
-        continuous: bool = False,
-        horizon: int | None = None,
-        render_mode: str | None = None,
-    ) -> None:
-        dynamics = MazeDynamics(1, layout, gap, continuous)
-        super().__init__(dynamics, horizon, render_mode)
-        self.layout, self.cells = dynamics.layout, dynamics.cells
-
-
 class MazeVector(BatchVectorEnv):
-    """Several mazes; the arguments are those of `Maze`."""
+    """Several mazes, with what the figures need: `layout`, and `cells` of observations."""
 
-    cells: Callable[..., np.ndarray]
     layout: Layout
+    cells: Callable[[np.ndarray], np.ndarray]
 
-    def __init__(
-        self,
-        num_envs: int = 1,
-        *,
-        horizon: int | None = None,
-        max_episode_steps: int | None = None,
-        autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
-        render_mode: str | None = None,
-        **task: Any,
-    ) -> None:
-        dynamics = MazeDynamics(num_envs, **task)
-        super().__init__(dynamics, horizon, max_episode_steps, autoreset_mode, render_mode)
-        self.layout, self.cells = dynamics.layout, dynamics.cells
+    def __init__(self, task: str = "mppo/Maze-v0", num_envs: int = 1, **kwargs: Any) -> None:
+        super().__init__(task, num_envs, **kwargs)
+        simulation: Any = self.simulation
+        self.layout, self.cells = simulation.dynamics.layout, simulation.dynamics.cells

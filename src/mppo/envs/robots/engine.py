@@ -20,26 +20,27 @@ def uses_mujoco(env: Any) -> bool:
     return isinstance(getattr(env.unwrapped, "data", None), mujoco.MjData)
 
 
+def bad_numbers(data: Any) -> dict[str, int]:
+    """Such warnings of a simulation since its reset, and how many."""
+    counts = data.warning.number.tolist()
+    if not any(counts):
+        return {}
+    return {name: counts[index] for name, index in BAD_NUMBERS.items() if counts[index]}
+
+
 def warnings_of(env: Any) -> Callable[[], dict[str, int]] | None:
-    """How to ask a Gymnasium environment for such warnings since its reset; None if not MuJoCo."""
+    """How to ask a Gymnasium environment for such warnings; None if it is not MuJoCo's."""
     base = env.unwrapped
     if not uses_mujoco(base):
         return None
-
-    def warned() -> dict[str, int]:
-        counts = base.data.warning.number.tolist()
-        if not any(counts):
-            return {}
-        return {name: counts[index] for name, index in BAD_NUMBERS.items() if counts[index]}
-
-    return warned
+    return lambda: bad_numbers(base.data)
 
 
 def quieten() -> None:
     """Keep MuJoCo from writing MUJOCO_LOG.TXT into the working directory.
 
-    Its warnings go to the logger "mppo.envs.mujoco" at level DEBUG; `Lane.warnings` counts them.
-    A handler that the user has installed stays.
+    Its warnings go to the logger "mppo.envs.mujoco" at level DEBUG; `MujocoLane.warnings` counts
+    them. A handler that the user has installed stays.
     """
     if mujoco.get_mju_user_warning() is None:
         mujoco.set_mju_user_warning(_log)

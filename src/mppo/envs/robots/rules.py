@@ -1,153 +1,120 @@
-"""What the robots differ in: when they fall, what they see and what they are paid for."""
+"""What a robot's module is written with: three plain functions that are compiled by themselves.
+
+After every step of MuJoCo a robot is asked for its observation, its health and its reward:
+
+    observe(body, numbers, observation)           fills the observation
+    healthy(body, numbers) -> bool                whether it has not fallen
+    reward(body, numbers, before, is_healthy)     `before` is place[0] before the step
+
+Each is Python that Numba understands; `body` shows MuJoCo's memory, `numbers` are the robot's
+parameters (float64) in the order that its `Rule` reads them in. Sums and products run in the
+order and the precision that Gymnasium has, for every number equals its own bit for bit.
+"""
 
 from __future__ import annotations
 
-from math import isfinite
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from mppo.envs.robots.lane import ANT, HOPPER, WALKER, Lane
-
-_sum, _maximum, _minimum, _copyto = np.add.reduce, np.maximum, np.minimum, np.copyto
+from mppo.machine.compilers import native, types
 
 
-class SwimmerLane(Lane):
-    """Swimmer: never ends, pays speed minus control cost."""
+class Body(NamedTuple):
+    """What the rules of a robot may look at; the arrays are views of MuJoCo's memory."""
+
+    qpos: np.ndarray
+    qvel: np.ndarray
+    ctrl: np.ndarray  # the action
+    place: np.ndarray  # begins with the coordinate that counts as progress
+    forces: np.ndarray  # external ones, six numbers for each body; up to date if `reads_forces`
+    single: bool  # the action came in single precision, and so its cost is rounded
 
 
-class HalfCheetahLane(Lane):
-    """HalfCheetah: as Swimmer, but normal noise on the starting velocities."""
-
-    def _velocity_noise(self) -> np.ndarray:
-        return self._noise * self.generator.standard_normal(self.model.nv)
-
-
-class Walker2dLane(Lane):
-    """Walker2d: ends at a fall, pays for being upright, clips the observed velocities to ±10."""
-
-    def __init__(self, base: Any, model: Any, horizon: int) -> None:
-        super().__init__(base, model, horizon)
-        self._terminates = base._terminate_when_unhealthy
-        self._healthy_reward = base._healthy_reward
-        self._z_range, self._angle_range = base._healthy_z_range, base._healthy_angle_range
-        self._low, self._high = np.full(model.nv, -10.0), np.full(model.nv, 10.0)
-
-    def _read(self) -> None:
-        # Plain floats decide: on a dozen numbers they are several times faster than NumPy.
-        qvel = self._qvel.tolist()
-        self._x, z, angle = self._qpos[:3].tolist()
-        self._show(min(qvel), max(qvel))
-        low, high = self._z_range
-        left, right = self._angle_range
-        self._healthy = low < z < high and left < angle < right
-
-    def _show(self, least: float, most: float) -> None:
-        _copyto(self._obs_qpos, self._seen_qpos)
-        if least >= -10.0 and most <= 10.0:  # false as well if a NaN hid the extremes
-            _copyto(self._obs_qvel, self._qvel)
-        else:
-            _maximum(self._qvel, self._low, out=self._obs_qvel)
-            _minimum(self._obs_qvel, self._high, out=self._obs_qvel)
-
-    def _dense_reward(self, before: float, action: np.ndarray) -> float:
-        forward = self._forward_weight * ((self._x - before) / self._dt)
-        rewards = forward + self._healthy * self._healthy_reward
-        return float(rewards - self._control_cost(action))
-
-    def _rules(self) -> dict[str, Any]:
-        return {
-            "kind": WALKER,
-            "healthy_reward": float(self._healthy_reward),
-            "z_range": _pair(self._z_range),
-            "angle_range": _pair(self._angle_range),
-        }
+_ARRAY = types.Array(types.float64, 1, "C")
+_BODY = types.NamedTuple((*(_ARRAY,) * 5, types.boolean), Body)
+OBSERVE = types.void(_BODY, _ARRAY, _ARRAY)
+HEALTHY = types.boolean(_BODY, _ARRAY)
+REWARD = types.float64(_BODY, _ARRAY, types.float64, types.boolean)
 
 
-class HopperLane(Walker2dLane):
-    """Hopper: as Walker2d, and ends when any other state entry leaves its range."""
+@dataclass(frozen=True)
+class Rule:
+    """A function, and how its numbers are read from Gymnasium's environment of the robot."""
 
-    def __init__(self, base: Any, model: Any, horizon: int) -> None:
-        super().__init__(base, model, horizon)
-        self._state_range = base._healthy_state_range
-
-    def _rules(self) -> dict[str, Any]:
-        return super()._rules() | {"kind": HOPPER, "state_range": _pair(self._state_range)}
-
-    def _read(self) -> None:
-        qpos = self._qpos.tolist()
-        self._x, z, angle = qpos[:3]
-        values = qpos[2:] + self._qvel.tolist()
-        least, most, total = min(values), max(values), sum(values)
-        self._show(least, most)
-        lowest, highest = self._state_range
-        low, high = self._z_range
-        left, right = self._angle_range
-        upright = low < z < high and left < angle < right
-        # min and max may step over a NaN, the sum does not.
-        self._healthy = upright and lowest < least and most < highest and total == total
+    function: Callable[..., Any]
+    numbers: Callable[[Any], Sequence[float]]
 
 
-class AntLane(Lane):
-    """Ant: pays the torso's speed and health minus control and contact costs."""
+@dataclass(frozen=True)
+class Robot:
+    """What one robot has of its own; all else is the same for all of them."""
 
-    def __init__(self, base: Any, model: Any, horizon: int) -> None:
-        super().__init__(base, model, horizon)
-        self._terminates = base._terminate_when_unhealthy
-        self._healthy_reward, self._z_range = base._healthy_reward, base._healthy_z_range
-        self._contact_weight, self._needs_forces = base._contact_cost_weight, True
-        self._torso = self.data.body(base._main_body).xpos
-        self._forces = self.data.cfrc_ext.reshape(-1)
-        self._force_range = low, high = base._contact_force_range
-        self._low = np.full(self._forces.shape, float(low))
-        self._high = np.full(self._forces.shape, float(high))
-        self._clipped = np.zeros(self._forces.shape)
-        self._squares = np.zeros(self._forces.shape)
-        self._seen_forces = self._clipped[6:]  # without the world's, which are zero
-        self._obs_forces = self.observation[self._obs_qpos.size + model.nv :]
-        self._observes_forces = base._include_cfrc_ext_in_observation
-
-    def _rules(self) -> dict[str, Any]:
-        return {
-            "kind": ANT,
-            "place": self._torso,
-            "healthy_reward": float(self._healthy_reward),
-            "z_range": _pair(self._z_range),
-            "forces": self._forces,
-            "force_range": _pair(self._force_range),
-            "contact_weight": float(self._contact_weight),
-            "sees_forces": bool(self._observes_forces),
-        }
-
-    def _velocity_noise(self) -> np.ndarray:
-        return self._noise * self.generator.standard_normal(self.model.nv)
-
-    def _read(self) -> None:
-        self._x = self._torso.item(0)
-        _copyto(self._obs_qpos, self._seen_qpos)
-        _copyto(self._obs_qvel, self._qvel)
-        _maximum(self._forces, self._low, out=self._clipped)
-        _minimum(self._clipped, self._high, out=self._clipped)
-        if self._observes_forces:
-            _copyto(self._obs_forces, self._seen_forces)
-        low, high = self._z_range
-        self._healthy = low <= self._qpos.item(2) <= high and self._finite()
-
-    def _finite(self) -> bool:
-        # A finite sum proves finite terms; only a sum that overflows needs the second look.
-        if isfinite(sum(self._qpos.tolist()) + sum(self._qvel.tolist())):
-            return True
-        return bool(np.isfinite(self._qpos).all() and np.isfinite(self._qvel).all())
-
-    def _dense_reward(self, before: float, action: np.ndarray) -> float:
-        forward = ((self._x - before) / self._dt) * self._forward_weight
-        rewards = forward + self._healthy * self._healthy_reward
-        control = self._control_cost(action)
-        np.multiply(self._clipped, self._clipped, out=self._squares)
-        contact = float(self._contact_weight * _sum(self._squares))
-        return float(rewards - (control + contact))
+    gymnasium_id: str
+    observe: Rule
+    reward: Rule
+    healthy: Rule | None = None  # None: it cannot fall
+    normal_velocities: bool = False  # at the start; else they are drawn uniformly
+    reads_forces: bool = False  # they cost time
+    place: Callable[[Any, Any], np.ndarray] = lambda base, data: data.qpos
 
 
-def _pair(ends: Any) -> tuple[float, float]:
-    low, high = ends
-    return float(low), float(high)
+@native
+def clip(value: float, low: float, high: float) -> float:
+    """The value within its bounds; a NaN stays a NaN."""
+    if value < low:
+        return low
+    return high if value > high else value
+
+
+@native
+def sum_of_squares(values: np.ndarray) -> float:
+    """sum(values * values) in NumPy's order: in halves, then eight sums side by side."""
+    n = values.size
+    if n > 128:
+        half = n // 2 - n // 2 % 8
+        return sum_of_squares(values[:half]) + sum_of_squares(values[half:])
+    if n < 8:
+        total = values[0] * values[0]
+        for i in range(1, n):
+            total += values[i] * values[i]
+        return total
+    sums = np.empty(8, values.dtype)
+    for i in range(8):
+        sums[i] = values[i] * values[i]
+    whole = n - n % 8
+    for i in range(8, whole):
+        sums[i % 8] += values[i] * values[i]
+    left = (sums[0] + sums[1]) + (sums[2] + sums[3])
+    total = left + ((sums[4] + sums[5]) + (sums[6] + sums[7]))
+    for i in range(whole, n):
+        total += values[i] * values[i]
+    return total
+
+
+@native
+def control_cost(body: Body, weight: float) -> float:
+    """weight * sum(square(action)) as NumPy rounds it, in the precision of the action."""
+    if body.single:
+        return float(np.float32(weight) * sum_of_squares(body.ctrl.astype(np.float32)))
+    return weight * sum_of_squares(body.ctrl)
+
+
+@native
+def write_state(body: Body, skipped: float, fastest: float, observation: np.ndarray) -> int:
+    """Observe positions but the skipped ones, then velocities up to a size; return how many."""
+    at = 0
+    for value in body.qpos[int(skipped) :]:
+        observation[at] = value
+        at += 1
+    for value in body.qvel:
+        observation[at] = clip(value, -fastest, fastest)
+        at += 1
+    return at
+
+
+def skipped_positions(base: Any) -> Sequence[float]:
+    """How many leading positions are not observed."""
+    return (base.observation_structure["skipped_qpos"],)

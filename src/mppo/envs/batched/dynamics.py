@@ -1,0 +1,108 @@
+"""Tasks whose dynamics are written once, for a whole batch, in NumPy or Numba."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import gymnasium
+import numpy as np
+
+from mppo.envs.contract import State
+from mppo.envs.generators import fresh_generator, generator_words, set_generator_words
+
+
+class Dynamics(Protocol):
+    """A task for a batch of independent sub-environments. Only `start` draws random numbers."""
+
+    render_fps: int
+    observation_space: gymnasium.Space
+    action_space: gymnasium.Space
+
+    def start(self, i: int, generator: np.random.Generator) -> None:
+        """Put sub-environment i at a fresh start."""
+        ...
+
+    def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Advance all; return new arrays of rewards and of terminations."""
+        ...
+
+    def observe(self) -> np.ndarray:
+        """A new array of all observations."""
+        ...
+
+    def arrays(self) -> State:
+        """The live arrays that make up the state."""
+        ...
+
+    def picture(self, i: int) -> np.ndarray:
+        """An RGB image of sub-environment i."""
+        ...
+
+
+class BatchedSimulation:
+    """Dynamics, with the generators and the lengths of the episodes that they leave out."""
+
+    render_modes = ("rgb_array",)
+    lanes = ()
+
+    def __init__(self, dynamics: Dynamics, num_envs: int) -> None:
+        self.dynamics, self.render_fps = dynamics, dynamics.render_fps
+        self.observation_space = dynamics.observation_space
+        self.action_space = dynamics.action_space
+        self.observe = dynamics.observe
+        self.generators = [fresh_generator() for _ in range(num_envs)]
+        self.elapsed = np.zeros(num_envs, dtype=np.int64)
+
+    def use_generator(self, i: int, generator: np.random.Generator) -> None:
+        """Draw the starts of sub-environment i from this generator."""
+        self.generators[i] = generator
+
+    def start(self, i: int) -> None:
+        """Put sub-environment i at a fresh start."""
+        self.dynamics.start(i, self.generators[i])
+        self.elapsed[i] = 0
+
+    def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Advance all; return new arrays of rewards and of terminations."""
+        outcome = self.dynamics.step(actions)
+        self.elapsed += 1
+        return outcome
+
+    def info(self, i: int) -> dict[str, Any]:
+        """Nothing: all is in the observation."""
+        return {}
+
+    def get_state(self) -> State:
+        """All that the future depends on, as arrays with one entry for each sub-environment."""
+        return {
+            **{name: array.copy() for name, array in self.dynamics.arrays().items()},
+            "elapsed": self.elapsed.copy(),
+            "generator": np.stack([generator_words(own) for own in self.generators]),
+        }
+
+    def set_state(self, state: State) -> None:
+        """Continue from what get_state returned, bit for bit."""
+        for name, array in self.dynamics.arrays().items():
+            array[...] = state[name]
+        self.elapsed[:] = state["elapsed"]
+        for own, words in zip(self.generators, state["generator"], strict=True):
+            set_generator_words(own, words)
+
+    def picture(self, i: int, mode: str) -> np.ndarray:
+        """An RGB image of sub-environment i."""
+        return self.dynamics.picture(i)
+
+    def close(self) -> None:
+        """There is nothing to release."""
+
+
+def checked_box_actions(actions: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
+    """The actions as a new float64 array, limited to [-1, 1] as motors limit what they are told."""
+    actions = np.array(actions, dtype=np.float64)
+    if actions.shape != shape:
+        raise ValueError(f"actions have shape {actions.shape}; allowed: {shape}")
+    np.minimum(actions, 1.0, out=actions)
+    np.maximum(actions, -1.0, out=actions)
+    if not np.isfinite(np.add.reduce(actions, axis=None)):  # limited, so only a NaN does this
+        raise ValueError(f"actions hold a NaN: {actions.tolist()}; pass finite numbers")
+    return actions

@@ -1,3 +1,5 @@
+"""Gymnasium's own checker and pictures, for all our single environments: no one module's."""
+
 import os
 import warnings
 from ctypes.util import find_library

@@ -1,13 +1,14 @@
+"""`mppo.envs` itself: what its import registers, and `native_vector`."""
+
 import subprocess
 import sys
 
 import gymnasium
-import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode
 
 import mppo.envs
-from mppo.envs import TASKS, native_vector
+from mppo.envs import native_vector
 from mppo.envs.batch import BatchEnv, BatchVectorEnv
 from tests.envs.roll import DENSE_IDS, NATIVE_IDS, NUMPY_IDS, SPARSE_IDS, actions_for
 
@@ -115,17 +116,3 @@ def test_make_vec_reaches_our_vector():
     env = gymnasium.make_vec("mppo/Hopper-v5", num_envs=5)
     assert type(env) is BatchVectorEnv
     assert env.metadata["autoreset_mode"] is AutoresetMode.NEXT_STEP
-
-
-def test_tasks():
-    assert [task.name for task in TASKS] == [
-        "SparseCartPoleSwingup", "SparseDoublePendulum", "SparseHalfCheetah", "SparseHopper",
-        "SparseWalker2d", "Maze", "Ant", "Hopper", "Swimmer",
-    ]  # fmt: skip
-    for task in TASKS:
-        env = gymnasium.make(task.id)
-        assert env.observation_space.shape == (task.observation_size,)
-        assert gymnasium.spec(task.id).max_episode_steps == task.horizon
-        assert native_vector(task.id, 1) is not None
-        count = np.prod(env.action_space.shape) or 4
-        assert task.action.startswith(f"{4 if task.name == 'Maze' else int(count)} ")

@@ -14,7 +14,7 @@ from tests.worlds import Ledge, ledge
 
 
 def sized(horizon):
-    return EnvSource("", None, None, horizon, {}, False, False)
+    return EnvSource("", None, None, horizon)
 
 
 @pytest.mark.parametrize(

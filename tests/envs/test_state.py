@@ -1,3 +1,5 @@
+"""The states of all our environments: they belong to no one module, so they are tested here."""
+
 import json
 import subprocess
 import sys
@@ -8,7 +10,6 @@ import pytest
 
 from mppo.envs import native_vector
 from mppo.envs.batch import BatchVectorEnv
-from mppo.envs.generators import generator_words, set_generator_words
 from tests.envs.roll import NATIVE_IDS, actions_for, digest, play
 
 STEPS = 1000
@@ -97,29 +98,3 @@ def test_state_is_checked():
         env.set_state({**state, "elapsed": state["elapsed"].astype(np.float64)})
     with pytest.raises(ValueError, match=r"state\['physics'\] is float64 of shape \(1, "):
         env.set_state({**state, "physics": state["physics"][:1]})
-
-
-def test_generator_words():
-    generator = np.random.Generator(np.random.PCG64(8))
-    generator.integers(0, 9, dtype=np.uint32)  # leaves a spare half word
-    words = generator_words(generator)
-    assert words.dtype == np.uint64
-    assert words.shape == (6,)
-    assert words[4] == 1
-    expected = generator.integers(0, 2**32, 5, dtype=np.uint32).tolist()
-    other = np.random.Generator(np.random.PCG64(1))
-    set_generator_words(other, words)
-    assert other.integers(0, 2**32, 5, dtype=np.uint32).tolist() == expected
-    with pytest.raises(ValueError, match="cannot store a MT19937 generator"):
-        generator_words(np.random.Generator(np.random.MT19937(0)))
-
-
-@pytest.mark.parametrize("name", ["mppo/SparseHopper-v0", "Ant-v5"])
-def test_threads_do_not_change_a_bit(name):
-    digests = set()
-    for threads in (1, 2, 3):
-        env = BatchVectorEnv(name, 5, threads=threads)
-        env.reset(seed=2)
-        digests.add(digest(play(env, 120)))
-        env.close()
-    assert len(digests) == 1

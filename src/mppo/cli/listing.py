@@ -37,7 +37,14 @@ def _methods() -> list[dict[str, Any]]:
 def _envs() -> list[dict[str, Any]]:
     from mppo.envs import TASKS
 
-    return [{**task.summary(), "native_vector": True} for task in TASKS]
+    shown = ("id", "name", "observation_size", "action", "horizon", "trpo_steps", "ppo_steps")
+    return [
+        {
+            **{field: getattr(task, field) for field in (*shown, "description")},
+            "native_vector": True,
+        }
+        for task in TASKS
+    ]
 
 
 def _table(command: str, rows: list[dict[str, Any]]) -> None:

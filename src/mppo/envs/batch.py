@@ -60,9 +60,9 @@ class BatchVectorEnv(VectorEnv):
         render_mode: str | None = None,
         **kwargs: Any,
     ) -> None:
-        self.num_envs = check_count("num_envs", num_envs)
-        self.horizon = vector_horizon(task_of(task).horizon, horizon, max_episode_steps)
-        self.autoreset_mode = _checked_autoreset_mode(autoreset_mode)
+        self.num_envs: int = check_count("num_envs", num_envs)
+        self.horizon: int = vector_horizon(task_of(task).horizon, horizon, max_episode_steps)
+        self.autoreset_mode: AutoresetMode = _checked_autoreset_mode(autoreset_mode)
         self.simulation = simulation_of(task, self.num_envs, self.horizon, **kwargs)
         self.render_mode = _checked_render_mode(render_mode, self.simulation.render_modes)
         self.metadata = {
@@ -105,8 +105,11 @@ class BatchVectorEnv(VectorEnv):
         self, actions: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
         """Step all sub-environments."""
-        if self.autoreset_mode is AutoresetMode.DISABLED:
-            _refuse_ended(self._pending)
+        if self.autoreset_mode is AutoresetMode.DISABLED and self._pending.any():
+            raise RuntimeError(
+                f"sub-environments {np.flatnonzero(self._pending).tolist()} have ended; before "
+                "stepping, call reset(options={'reset_mask': terminated | truncated})"
+            )
         rewards, terminated = self.simulation.step(actions)
         truncated = self.simulation.elapsed >= self.horizon
         infos: dict[str, Any] = {}
@@ -174,7 +177,7 @@ class BatchEnv(gymnasium.Env):
     ) -> None:
         self._default_horizon = task_of(task).horizon
         self._own_horizon = None if horizon is None else check_count("horizon", horizon)
-        self.horizon = self._own_horizon or self._default_horizon
+        self.horizon: int = self._own_horizon or self._default_horizon
         self.simulation = simulation_of(task, 1, NO_LIMIT, **kwargs)
         self.render_mode = _checked_render_mode(render_mode, self.simulation.render_modes)
         self.metadata = {
@@ -284,11 +287,3 @@ def _checked_render_mode(mode: str | None, allowed: Sequence[str]) -> str | None
     if mode is not None and mode not in allowed:
         raise ValueError(f"render_mode is {mode!r}; allowed: None, {', '.join(allowed)}")
     return mode
-
-
-def _refuse_ended(pending: np.ndarray) -> None:
-    if pending.any():
-        raise RuntimeError(
-            f"sub-environments {np.flatnonzero(pending).tolist()} have ended; before stepping, "
-            "call reset(options={'reset_mask': terminated | truncated})"
-        )

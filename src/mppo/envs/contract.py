@@ -70,69 +70,32 @@ def checked_state(state: State, expected: State) -> State:
 class Resumable(Protocol):
     """An environment that can be stored and go on later, bit for bit."""
 
-    def get_state(self) -> State:
-        """All that the future depends on, as arrays."""
-        ...
-
-    def set_state(self, state: State) -> None:
-        """Continue from what get_state returned."""
-        ...
+    def get_state(self) -> State: ...  # all that the future depends on, as arrays
+    def set_state(self, state: State) -> None: ...  # continue from there
 
 
 class Simulation(Resumable, Protocol):
-    """Several independent sub-environments of one task, and the generators of their starts."""
+    """Several independent sub-environments of one task, each with a generator of its starts."""
 
     render_fps: int
     observation_space: Any  # of one sub-environment
     action_space: Any
 
     @property
-    def render_modes(self) -> Sequence[str]:
-        """How it can be drawn."""
-        ...
-
+    def render_modes(self) -> Sequence[str]: ...
     @property
-    def lanes(self) -> Sequence[Lane]:
-        """The sub-environments, where each can be stepped by itself; else none."""
-        ...
-
+    def lanes(self) -> Sequence[Lane]: ...  # none where all are stepped at once
     @property
-    def generators(self) -> Sequence[np.random.Generator]:
-        """One for each sub-environment."""
-        ...
-
+    def generators(self) -> Sequence[np.random.Generator]: ...
     @property
-    def elapsed(self) -> np.ndarray:
-        """The number of steps that each episode has lasted."""
-        ...
-
-    def use_generator(self, i: int, generator: np.random.Generator) -> None:
-        """Draw the starts of sub-environment i from this generator."""
-        ...
-
-    def start(self, i: int) -> None:
-        """Put sub-environment i at a fresh start."""
-        ...
-
-    def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Advance all; return new arrays of rewards and of terminations."""
-        ...
-
-    def observe(self) -> np.ndarray:
-        """A new array of all observations."""
-        ...
-
-    def info(self, i: int) -> dict[str, Any]:
-        """What a single environment tells beside its observation."""
-        ...
-
-    def picture(self, i: int, mode: str) -> np.ndarray:
-        """An image of sub-environment i."""
-        ...
-
-    def close(self) -> None:
-        """Release threads and renderers."""
-        ...
+    def elapsed(self) -> np.ndarray: ...  # the number of steps that each episode has lasted
+    def use_generator(self, i: int, generator: np.random.Generator) -> None: ...
+    def start(self, i: int) -> None: ...  # put sub-environment i at a fresh start
+    def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray]: ...
+    def observe(self) -> np.ndarray: ...  # a new array of all observations
+    def info(self, i: int) -> dict[str, Any]: ...  # what a single environment tells beside
+    def picture(self, i: int, mode: str) -> np.ndarray: ...
+    def close(self) -> None: ...
 
 
 class Rows(NamedTuple):
@@ -155,31 +118,18 @@ class Limits(NamedTuple):
 class Lane(Resumable, Protocol):
     """One environment that takes many steps with a policy at once, without the interpreter."""
 
-    generator: np.random.Generator
-    """Draws the starts of episodes."""
-    observation: np.ndarray
-    """What is seen now; always the same array."""
+    generator: np.random.Generator  # draws the starts of episodes
+    observation: np.ndarray  # what is seen now; always the same array
 
     @property
-    def action(self) -> np.ndarray:
-        """The action of the last step, as the simulator was given it."""
-        ...
-
-    def reset(self) -> None:
-        """Start an episode."""
-        ...
+    def action(self) -> np.ndarray: ...  # of the last step, as the simulator was given it
+    def reset(self) -> None: ...  # start an episode
+    def ended(self) -> tuple[bool, bool]: ...  # by the last step: terminated, truncated
+    def bad_numbers(self) -> dict[str, int]: ...  # that the simulator met since the reset
 
     def run_steps(self, actor: Actor, limits: Limits, rows: Rows, start: int, stop: int) -> int:
         """Take the steps of rows start ... stop - 1, and return how many were taken.
 
         Fewer are taken where the episode ends, or where a step leaves a bad number.
         """
-        ...
-
-    def ended(self) -> tuple[bool, bool]:
-        """Whether the last step ended the episode: terminated, truncated."""
-        ...
-
-    def bad_numbers(self) -> dict[str, int]:
-        """What the simulator called a bad number since the last reset, and how often."""
         ...

@@ -6,9 +6,7 @@ import numpy as np
 from gymnasium.utils import seeding
 
 _WORD = (1 << 64) - 1
-WORDS = (
-    6  # of a PCG64 generator: two for the state, two for the increment, two for a spare half word
-)
+WORDS = 6  # of a PCG64 generator: two for the state, for the increment and for a spare half word
 
 
 def generator_words(generator: np.random.Generator) -> np.ndarray:
@@ -50,9 +48,7 @@ def fresh_generator(seed: int | None = None) -> np.random.Generator:
     return seeding.np_random(seed)[0]
 
 
-def seeds_for(
-    seed: int | Sequence[int | None] | None, num_envs: int
-) -> list[int | None] | Sequence[int | None]:
+def seeds_for(seed: int | Sequence[int | None] | None, num_envs: int) -> Sequence[int | None]:
     """One seed for each sub-environment: seed, seed + 1, … for an int, as SyncVectorEnv does."""
     if seed is None:
         return [None] * num_envs

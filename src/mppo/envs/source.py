@@ -6,7 +6,7 @@ import contextlib
 import importlib
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 import gymnasium
@@ -36,9 +36,9 @@ class EnvSource:
     make: Callable[[int], VectorEnv]  # that many environments, which reset only when told
     spaces: Spaces
     horizon: int | None
-    kwargs: dict[str, Any]  # of the constructor
-    native: bool  # stepped by this package's own vector environment
-    of_the_paper: bool
+    kwargs: dict[str, Any] = field(default_factory=dict)  # of the constructor
+    native: bool = False  # stepped by this package's own vector environment
+    of_the_paper: bool = False
     count: int = 0  # of environments, where that is not ours to choose
     shared: bool = False  # training and evaluation step the same instance
     applied: tuple[Wrap, ...] = ()  # wrappers, innermost first
@@ -52,9 +52,9 @@ class EnvSource:
     def envs_for(self, batch_size: int, wanted: int = 0) -> int:
         """How many environments share a batch: as many whole episodes as fit, each alike.
 
-        >>> EnvSource("", None, None, 1000, {}, False, False).envs_for(5000)
+        >>> EnvSource("", None, None, 1000).envs_for(5000)
         5
-        >>> EnvSource("", None, None, 1000, {}, False, False).envs_for(2048)
+        >>> EnvSource("", None, None, 1000).envs_for(2048)
         2
         """
         wanted = self.count or wanted
@@ -156,9 +156,8 @@ def _registered(env_id: str, kwargs: dict, wrappers: tuple[Wrap, ...] = ()) -> E
         vector = None if wrappers else envs.native_vector(name, count, **kwargs)
         return vector or CheckedVectorEnv([one] * count, name)
 
-    paper = {entry.id for entry in envs.TASKS}
     full = f"{module}:{name}" if module else name  # so that it is found again
-    of_the_paper = name in paper
+    of_the_paper = name in {task.id for task in envs.TASKS}
     return EnvSource(
         full,
         make,
@@ -260,9 +259,7 @@ def _single(
     found = Spaces(env.observation_space, env.action_space, name)
     _ = found.observation_size, found.head
     horizon = _time_limit(env)
-    return EnvSource(
-        name, lambda n: make(name, n), found, horizon, {}, False, False, applied=wrappers
-    )
+    return EnvSource(name, lambda n: make(name, n), found, horizon, applied=wrappers)
 
 
 def _name(env: gymnasium.Env | VectorEnv) -> str:
@@ -291,7 +288,7 @@ def _vector(first: VectorEnv, make: Callable[[int], VectorEnv]) -> EnvSource:
     inside = first.unwrapped
     if horizon is None and isinstance(inside, SyncVectorEnv):
         horizon = _time_limit(inside.envs[0])
-    return EnvSource(name, make, found, horizon, {}, False, False, first.num_envs)
+    return EnvSource(name, make, found, horizon, count=first.num_envs)
 
 
 def _time_limit(env: gymnasium.Env) -> int | None:

@@ -1,6 +1,6 @@
 """The table of tasks: what `mppo envs` lists, Gymnasium registers and the paper's grids run."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 _SPARSE = "robots.single:RobotEnv"
 _GYMNASIUM = "robots.factory:gymnasium_env"
@@ -13,7 +13,6 @@ class Task(NamedTuple):
     """
 
     id: str
-    name: str  # in the paper; empty for robots of Gymnasium's that it leaves out
     observation_size: int
     action: str
     horizon: int
@@ -24,71 +23,64 @@ class Task(NamedTuple):
     robot: str = ""  # of a MuJoCo task: the module in `robots`
     threshold: float | None = None  # of a sparse robot: the distance (m) past which a step pays 1
     xml_file: str = ""  # the robot's model, where it is not Gymnasium's own
-    env: str = "batch:BatchEnv"
+    env: str = "batch:BatchEnv"  # what gymnasium.make calls, and gymnasium.make_vec
     vector_env: str = "batch:BatchVectorEnv"
+    of_the_paper: bool = True
+
+    @property
+    def name(self) -> str:
+        """Its name in the paper."""
+        return self.id.removeprefix("mppo/").rpartition("-")[0]
 
     @property
     def registered_id(self) -> str:
         """The id under which our vector environment is registered; Gymnasium's own ids stay."""
         return self.id if self.id.startswith("mppo/") else f"mppo/{self.id}"
 
-    def summary(self) -> dict[str, Any]:
-        """What a user wants to know of it; the other fields are for the code."""
-        return dict(zip(self._fields[: self._fields.index("dynamics")], self, strict=False))
 
+_M = 1_000_000  # steps
 
 # fmt: off
 NATIVE_TASKS = (
-    Task("mppo/SparseCartPoleSwingup-v0", "SparseCartPoleSwingup", 4, "1 number in [-1, 1]",
-         500, 1_000_000, 1_000_000,
+    Task("mppo/SparseCartPoleSwingup-v0", 4, "1 number in [-1, 1]", 500, _M, _M,
          "swing a pole up from below by pushing its cart; 1 for each step with cos(angle) > 0.8",
          dynamics="cartpole_swingup:CartPoleDynamics"),
-    Task("mppo/SparseDoublePendulum-v0", "SparseDoublePendulum", 6, "1 number in [-1, 1]",
-         500, 1_000_000, 1_000_000,
+    Task("mppo/SparseDoublePendulum-v0", 6, "1 number in [-1, 1]", 500, _M, _M,
          "swing two links upright with a weak motor at the elbow; 1 at success, which ends it",
          dynamics="double_pendulum:DoublePendulumDynamics"),
-    Task("mppo/SparseHalfCheetah-v0", "SparseHalfCheetah", 17, "6 numbers in [-1, 1]",
-         1000, 2_000_000, 2_000_000,
+    Task("mppo/SparseHalfCheetah-v0", 17, "6 numbers in [-1, 1]", 1000, 2 * _M, 2 * _M,
          "run; 1 for each step more than 5 m ahead of the start",
          robot="half_cheetah", threshold=5.0, env=_SPARSE),
-    Task("mppo/SparseHopper-v0", "SparseHopper", 11, "3 numbers in [-1, 1]",
-         1000, 2_000_000, 2_000_000,
+    Task("mppo/SparseHopper-v0", 11, "3 numbers in [-1, 1]", 1000, 2 * _M, 2 * _M,
          "hop on one leg; 1 for each step more than 1 m ahead of the start",
          robot="hopper", threshold=1.0, env=_SPARSE),
     # The feet of walker2d_v5.xml have another friction than those of the paper's time.
-    Task("mppo/SparseWalker2d-v0", "SparseWalker2d", 17, "6 numbers in [-1, 1]",
-         1000, 2_000_000, 2_000_000,
+    Task("mppo/SparseWalker2d-v0", 17, "6 numbers in [-1, 1]", 1000, 2 * _M, 2 * _M,
          "walk on two legs; 1 for each step more than 1 m ahead of the start",
          robot="walker2d", threshold=1.0, xml_file="walker2d.xml", env=_SPARSE),
-    Task("mppo/Maze-v0", "Maze", 2, "4 moves",
-         1000, 1_000_000, 1_000_000,
+    Task("mppo/Maze-v0", 2, "4 moves", 1000, _M, _M,
          "find the way around the walls of a 21 x 21 maze; 1 at the goal, which ends it",
          dynamics="maze:MazeDynamics", vector_env="batched.maze:MazeVector"),
-    Task("Ant-v5", "Ant", 105, "8 numbers in [-1, 1]",
-         1000, 5_000_000, 2_000_000,
+    Task("Ant-v5", 105, "8 numbers in [-1, 1]", 1000, 5 * _M, 2 * _M,
          "run on four legs; speed and health minus control and contact costs",
          robot="ant", env=_GYMNASIUM),
-    Task("Hopper-v5", "Hopper", 11, "3 numbers in [-1, 1]",
-         1000, 5_000_000, 2_000_000,
+    Task("Hopper-v5", 11, "3 numbers in [-1, 1]", 1000, 5 * _M, 2 * _M,
          "hop on one leg; speed and health minus control cost",
          robot="hopper", env=_GYMNASIUM),
-    Task("Swimmer-v5", "Swimmer", 8, "2 numbers in [-1, 1]",
-         1000, 5_000_000, 2_000_000,
+    Task("Swimmer-v5", 8, "2 numbers in [-1, 1]", 1000, 5 * _M, 2 * _M,
          "swim with two joints; speed minus control cost",
          robot="swimmer", env=_GYMNASIUM),
-    Task("HalfCheetah-v5", "", 17, "6 numbers in [-1, 1]",
-         1000, 5_000_000, 2_000_000,
+    Task("HalfCheetah-v5", 17, "6 numbers in [-1, 1]", 1000, 0, 0,
          "run; speed minus control cost",
-         robot="half_cheetah", env=_GYMNASIUM),
-    Task("Walker2d-v5", "", 17, "6 numbers in [-1, 1]",
-         1000, 5_000_000, 2_000_000,
+         robot="half_cheetah", env=_GYMNASIUM, of_the_paper=False),
+    Task("Walker2d-v5", 17, "6 numbers in [-1, 1]", 1000, 0, 0,
          "walk on two legs; speed and health minus control cost",
-         robot="walker2d", env=_GYMNASIUM),
+         robot="walker2d", env=_GYMNASIUM, of_the_paper=False),
 )
 # fmt: on
 """All tasks that this package steps by itself."""
 
-TASKS = tuple(task for task in NATIVE_TASKS if task.name)
+TASKS = tuple(task for task in NATIVE_TASKS if task.of_the_paper)
 """The nine tasks of the paper."""
 
 BY_ID = {name: task for task in NATIVE_TASKS for name in (task.id, task.registered_id)}

@@ -15,17 +15,7 @@ UP, DOWN, LEFT, RIGHT = range(4)
 
 def test_two_walls_is_the_default():
     walls = Maze().simulation.dynamics.layout.walls
-    expected = np.zeros((21, 21), dtype=bool)
-    expected[0:17, 7] = expected[4:21, 13] = True
-    assert (walls == expected).all()
-    assert walls.sum() == 34
-
-
-def test_one_wall():
-    walls = Maze(layout="one-wall").simulation.dynamics.layout.walls
-    assert walls[:, 10].tolist() == [True] * 19 + [False] * 2
-    assert walls.sum() == 19
-    assert Maze(layout="one-wall", gap=5).simulation.dynamics.layout.walls.sum() == 16
+    assert (walls == layout_of("two-walls").walls).all()
 
 
 def breadth_first(env):
@@ -101,28 +91,6 @@ def test_own_drawing():
     env.reset(seed=0)
     rewards = [env.step(move)[1] for move in (RIGHT, DOWN, RIGHT, RIGHT, UP)]
     assert rewards == [0.0, 0.0, 0.0, 0.0, 1.0]
-
-
-@pytest.mark.parametrize(
-    ("layout", "message"),
-    [
-        ("three-walls", "layout is 'three-walls'; allowed: two-walls, one-wall, or a drawing"),
-        ("S.\n.G.", "lines of .2, 3. characters"),
-        ("S.\n.X", "characters .'X'.; allowed: . # S G"),
-        ("..\n.G", "0 cells S; allowed: exactly one"),
-        ("SG\n.G", "2 cells G; allowed: exactly one"),
-        ("S#\n#G", "no way from S .0, 1. to G .1, 0."),
-    ],
-)
-def test_bad_layouts(layout, message):
-    with pytest.raises(ValueError, match=message):
-        Maze(layout=layout)
-
-
-@pytest.mark.parametrize("gap", [0, 22, 1.5, True])
-def test_bad_gap(gap):
-    with pytest.raises(ValueError, match=r"gap is .*allowed: whole numbers from 1 to 21"):
-        Maze(layout="one-wall", gap=gap)
 
 
 @pytest.mark.parametrize("actions", [[4, 0], [0, -1], [2**40, 0], [0.0, 1.0]])

@@ -30,6 +30,7 @@ SPEED, TURN = 2.0 / STEP, pi / 2.0 / STEP  # Box2D's limits for one step
 START = np.array([1.0, 2.0, 1.0, 3.0])  # half-widths of the uniform draws
 ANGLE_BOUND = 1e6  # rad; the speed limit forbids more within 600 000 steps
 ANGLES = ("raw", "wrapped", "cos-sin")
+_WRAPPED, _COS_SIN = 1, 2  # their places in ANGLES
 
 
 @native
@@ -69,22 +70,15 @@ def outcome(
 
 
 @native
-def appearance(states: np.ndarray, wrapped: bool) -> np.ndarray:
-    """x, x_dot, b, b_dot of each; b may be wrapped to half a turn either way."""
-    seen = np.empty((states.shape[1], 4), np.float32)
+def appearance(states: np.ndarray, angle: int) -> np.ndarray:
+    """x, x_dot, b, b_dot of each; b raw, wrapped to half a turn either way, or cos b and sin b."""
+    seen = np.empty((states.shape[1], 5 if angle == _COS_SIN else 4), np.float32)
     for i in range(states.shape[1]):
         x, b, x_dot, b_dot = states[:, i]
-        seen[i] = x, x_dot, b - tau * round(b / tau) if wrapped else b, b_dot
-    return seen
-
-
-@native
-def round_appearance(states: np.ndarray) -> np.ndarray:
-    """x, x_dot, cos b, sin b, b_dot of each."""
-    seen = np.empty((states.shape[1], 5), np.float32)
-    for i in range(states.shape[1]):
-        x, b, x_dot, b_dot = states[:, i]
-        seen[i] = x, x_dot, cos(b), sin(b), b_dot
+        if angle == _COS_SIN:
+            seen[i] = x, x_dot, cos(b), sin(b), b_dot
+        else:
+            seen[i] = x, x_dot, b - tau * round(b / tau) if angle == _WRAPPED else b, b_dot
     return seen
 
 
@@ -96,13 +90,7 @@ class CartPoleDynamics:
     in [-1, 1] is clipped and scaled to ±`force_limit` N.
     """
 
-    num_envs: int
-    force_limit: float
-    track_limit: float
-    threshold: float
-    angle: str
-
-    render_fps = 20
+    render_fps: int = 20
 
     def __init__(
         self,
@@ -112,13 +100,13 @@ class CartPoleDynamics:
         track_limit: float = 3.0,
         angle: str = "raw",
     ) -> None:
-        self.num_envs = num_envs
-        self.force_limit = check_positive("force_limit", force_limit)
-        self.track_limit = check_positive("track_limit", track_limit)
+        self.num_envs: int = num_envs
+        self.force_limit: float = check_positive("force_limit", force_limit)
+        self.track_limit: float = check_positive("track_limit", track_limit)
         if not isinstance(threshold, (int, float, np.number)) or not -1.0 <= threshold < 1.0:
             raise ValueError(f"threshold is {threshold!r}; allowed: a cosine from -1 to below 1")
-        self.threshold = float(threshold)
-        self.angle = check_choice("angle", angle, ANGLES)
+        self.threshold: float = float(threshold)
+        self.angle: str = check_choice("angle", angle, ANGLES)
         turned = {"raw": [ANGLE_BOUND], "wrapped": [pi], "cos-sin": [1.0, 1.0]}[angle]
         bound = [self.track_limit + 2.0, SPEED, *turned, TURN]
         high = np.nextafter(np.array(bound, dtype=np.float32), np.float32(np.inf))
@@ -140,9 +128,7 @@ class CartPoleDynamics:
 
     def observe(self) -> np.ndarray:
         """x, x_dot, b, b_dot of each, b as it was asked for."""
-        if self.angle == "cos-sin":
-            return round_appearance(self._state)
-        return appearance(self._state, self.angle == "wrapped")
+        return appearance(self._state, ANGLES.index(self.angle))
 
     def arrays(self) -> State:
         """Positions and velocities."""

@@ -30,13 +30,7 @@ class DoublePendulumDynamics:
     `goal_height` m above the pivot). The action in [-1, 1] is clipped and scaled to the limit.
     """
 
-    num_envs: int
-    torque_limit: float
-    goal: str
-    goal_distance: float
-    goal_height: float
-
-    render_fps = 30
+    render_fps: int = 30
 
     def __init__(
         self,
@@ -47,13 +41,13 @@ class DoublePendulumDynamics:
         goal_distance: float = 1.0,
         goal_height: float = 1.0,
     ) -> None:
-        self.num_envs = num_envs
+        self.num_envs: int = num_envs
         self.preset: Preset = PRESETS[check_choice("preset", preset, tuple(PRESETS))]
         limit = self.preset.torque_limit if torque_limit is None else torque_limit
-        self.torque_limit = check_positive("torque_limit", limit)
-        self.goal = check_choice("goal", goal, GOALS)
-        self.goal_distance = check_positive("goal_distance", goal_distance)
-        self.goal_height = float(goal_height)
+        self.torque_limit: float = check_positive("torque_limit", limit)
+        self.goal: str = check_choice("goal", goal, GOALS)
+        self.goal_distance: float = check_positive("goal_distance", goal_distance)
+        self.goal_height: float = float(goal_height)
         if not -2.0 <= self.goal_height < 2.0:
             raise ValueError(f"goal_height is {goal_height!r}; allowed: -2 to below 2 (m)")
         self._state = np.zeros((num_envs, 4))  # columns t1, t2, w1, w2

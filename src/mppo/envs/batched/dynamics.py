@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Protocol
 
 import gymnasium
@@ -18,40 +19,27 @@ class Dynamics(Protocol):
     observation_space: gymnasium.Space
     action_space: gymnasium.Space
 
-    def start(self, i: int, generator: np.random.Generator) -> None:
-        """Put sub-environment i at a fresh start."""
-        ...
-
-    def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Advance all; return new arrays of rewards and of terminations."""
-        ...
-
-    def observe(self) -> np.ndarray:
-        """A new array of all observations."""
-        ...
-
-    def arrays(self) -> State:
-        """The live arrays that make up the state."""
-        ...
-
-    def picture(self, i: int) -> np.ndarray:
-        """An RGB image of sub-environment i."""
-        ...
+    def start(self, i: int, generator: np.random.Generator) -> None: ...  # of sub-environment i
+    def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray]: ...  # rewards, ends: new
+    def observe(self) -> np.ndarray: ...  # a new array of all observations
+    def arrays(self) -> State: ...  # the live arrays that make up the state
+    def picture(self, i: int) -> np.ndarray: ...  # an RGB image of sub-environment i
 
 
 class BatchedSimulation:
     """Dynamics, with the generators and the lengths of the episodes that they leave out."""
 
-    render_modes = ("rgb_array",)
-    lanes = ()
+    render_modes: tuple[str, ...] = ("rgb_array",)
+    lanes: tuple[()] = ()
 
     def __init__(self, dynamics: Dynamics, num_envs: int) -> None:
-        self.dynamics, self.render_fps = dynamics, dynamics.render_fps
-        self.observation_space = dynamics.observation_space
-        self.action_space = dynamics.action_space
-        self.observe = dynamics.observe
-        self.generators = [fresh_generator() for _ in range(num_envs)]
-        self.elapsed = np.zeros(num_envs, dtype=np.int64)
+        self.dynamics: Dynamics = dynamics
+        self.render_fps: int = dynamics.render_fps
+        self.observation_space: gymnasium.Space = dynamics.observation_space
+        self.action_space: gymnasium.Space = dynamics.action_space
+        self.observe: Callable[[], np.ndarray] = dynamics.observe
+        self.generators: list[np.random.Generator] = [fresh_generator() for _ in range(num_envs)]
+        self.elapsed: np.ndarray = np.zeros(num_envs, dtype=np.int64)
 
     def use_generator(self, i: int, generator: np.random.Generator) -> None:
         """Draw the starts of sub-environment i from this generator."""

@@ -142,27 +142,20 @@ class MazeDynamics:
     `continuous=True` a step of at most one cell along x and y.
     """
 
-    num_envs: int
-    continuous: bool
-    layout: Layout
-    action_space: Any
-    observe: Callable[..., np.ndarray]
-
-    render_fps = 30
+    render_fps: int = 30
 
     def __init__(
-        self,
-        num_envs: int,
-        layout: str = "two-walls",
-        gap: int = 2,
-        continuous: bool = False,
+        self, num_envs: int, layout: str = "two-walls", gap: int = 2, continuous: bool = False
     ) -> None:
-        self.num_envs = num_envs
-        self.layout, self.continuous = layout_of(layout, gap), bool(continuous)
+        self.layout: Layout = layout_of(layout, gap)
+        self.continuous: bool = bool(continuous)
         self._mover = (_Continuous if continuous else _Discrete)(num_envs, self.layout)
-        self.action_space = self._mover.action_space
+        self.action_space: gymnasium.Space = self._mover.action_space
         self.observation_space: gymnasium.Space = Box(-1.0, 1.0, (2,), np.float32)
-        self.observe = self._mover.observe
+
+    def observe(self) -> np.ndarray:
+        """Where all agents are, scaled to [-1, 1]."""
+        return self._mover.observe()
 
     def start(self, i: int, generator: np.random.Generator) -> None:
         """Back to S; nothing is drawn."""

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from mppo.envs.robots import walker2d
 from mppo.envs.robots.rules import (
     Body,
     Robot,
@@ -53,9 +54,8 @@ def observe_numbers(base: Any) -> tuple[float, ...]:
 
 
 def reward_numbers(base: Any) -> tuple[float, ...]:
-    """The length of a step, the weights, and the range of forces."""
-    weights = base._forward_reward_weight, base._ctrl_cost_weight, base._healthy_reward
-    return base.dt, *weights, base._contact_cost_weight, *base._contact_force_range
+    """What Walker2d's reward is given, the weight of contacts, and the range of forces."""
+    return *walker2d.reward_numbers(base), base._contact_cost_weight, *base._contact_force_range
 
 
 ROBOT = Robot(

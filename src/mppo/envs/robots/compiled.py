@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -52,14 +52,6 @@ class CompiledLane(NamedTuple):
     observation: np.ndarray
 
 
-class StepsTaken(NamedTuple):
-    """How far compiled steps came, and how the robot stood then."""
-
-    steps: int
-    place: float
-    healthy: bool
-
-
 @lru_cache
 def addresses() -> tuple[int, int] | None:
     """Where mj_step and mj_rnePostConstraint are; None if MuJoCo's library cannot be found."""
@@ -75,7 +67,7 @@ def addresses() -> tuple[int, int] | None:
     return None
 
 
-call_mujoco = caller(types.void(types.int64, types.int64))  # of model and data
+call_mujoco: Any = caller(types.void(types.int64, types.int64))  # of model and data
 _call_observe, _call_healthy, _call_reward = map(caller, (OBSERVE, HEALTHY, REWARD))
 
 
@@ -122,8 +114,11 @@ def run_steps(
     start: int,
     stop: int,
     place: float,
-) -> StepsTaken:
-    """Steps start ... stop - 1, or fewer if the robot falls or MuJoCo meets a bad number."""
+) -> tuple[int, float, bool]:
+    """Steps start ... stop - 1, or fewer if the robot falls or MuJoCo meets a bad number.
+
+    Returns how many were taken, where the robot is then, and whether it is healthy.
+    """
     work = np.empty((2, net.sizes.max()), np.float32)
     ctrl, is_healthy = lane.body.ctrl, True
     action = np.empty(ctrl.size, np.float32)
@@ -142,5 +137,5 @@ def run_steps(
         rows.rewards[t], is_healthy = after_step(lane, place)
         place = lane.body.place[0]
         if _met_bad_number(lane.physics) or (lane.terminates and not is_healthy):
-            return StepsTaken(t + 1 - start, place, is_healthy)
-    return StepsTaken(stop - start, place, is_healthy)
+            return t + 1 - start, place, is_healthy
+    return stop - start, place, is_healthy

@@ -7,7 +7,6 @@ from typing import Any
 
 mujoco: Any = importlib.import_module("mujoco")
 
-
 BAD_NUMBERS: dict[str, int] = {
     name: int(getattr(mujoco.mjtWarning, f"mjWARN_{name}"))
     for name in ("BADQPOS", "BADQVEL", "BADQACC", "BADCTRL")
@@ -39,8 +38,8 @@ def warnings_of(env: Any) -> Callable[[], dict[str, int]] | None:
 def quieten() -> None:
     """Keep MuJoCo from writing MUJOCO_LOG.TXT into the working directory.
 
-    Its warnings go to the logger "mppo.envs.mujoco" at level DEBUG; `MujocoLane.warnings` counts
-    them. A handler that the user has installed stays.
+    Its warnings go to the logger "mppo.envs.mujoco" at level DEBUG; `bad_numbers` counts them. A
+    handler that the user has installed stays.
     """
     if mujoco.get_mju_user_warning() is None:
         mujoco.set_mju_user_warning(_log)

@@ -56,11 +56,11 @@ class LaneFactory:
         if task.xml_file:
             kwargs.setdefault("xml_file", task.xml_file)
         quieten()
-        self.base = gymnasium_env(self.robot.gymnasium_id, **kwargs)
-        self.model = self.base.model
+        self.base: Any = gymnasium_env(self.robot.gymnasium_id, **kwargs)
+        self.model: Any = self.base.model
         # Without this flag MuJoCo answers a NaN by a silent return to the start pose.
         self.model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_AUTORESET)
-        self.kwargs = kwargs
+        self.kwargs: dict[str, Any] = kwargs
         self.action_space: Box = self.base.action_space
         self.observation_space: Box = self.base.observation_space
         if task.threshold is not None:
@@ -76,16 +76,12 @@ class LaneFactory:
         """Gymnasium's renderer, looking at a lane."""
         from gymnasium.envs.mujoco.mujoco_rendering import MujocoRenderer
 
-        base = self.base
-        camera = self.kwargs.get("default_camera_config", base.mujoco_renderer.default_cam_config)
-        return MujocoRenderer(
-            self.model,
-            lane.data,
-            camera,
-            base.width,
-            base.height,
-            self.kwargs.get("max_geom", 1000),
+        base, own = self.base, self.kwargs.get
+        camera = own("default_camera_config", base.mujoco_renderer.default_cam_config)
+        shot = camera, base.width, base.height, own("max_geom", 1000)
+        view = (
             base.camera_id,
             base.camera_name,
-            self.kwargs.get("visual_options") or {},  # Gymnasium before 1.3 wants a dict
-        )
+            own("visual_options") or {},
+        )  # Gymnasium before 1.3 wants a dict
+        return MujocoRenderer(self.model, lane.data, *shot, *view)

@@ -38,18 +38,17 @@ class MujocoLane:
     the lanes of a vector environment, each has its own data.
     """
 
-    generator: np.random.Generator
-    observation: np.ndarray
-
     def __init__(self, robot: Robot, base: Any, model: Any, horizon: int) -> None:
-        self.model, self.data = model, mujoco.MjData(model)
-        self.horizon, self.elapsed, self.frame_skip = horizon, 0, int(base.frame_skip)
-        self.generator = fresh_generator()
-        self.observation = np.zeros(base.observation_space.shape, dtype=np.float64)
+        self.model: Any = model
+        self.data: Any = mujoco.MjData(model)
+        self.horizon: int = horizon
+        self.elapsed: int = 0
+        self.frame_skip: int = int(base.frame_skip)
+        self.generator: np.random.Generator = fresh_generator()
+        self.observation: np.ndarray = np.zeros(base.observation_space.shape, dtype=np.float64)
         self._robot, self._noise = robot, base._reset_noise_scale
         self._init_qpos, self._init_qvel = base.init_qpos.copy(), base.init_qvel.copy()
         self._place, self._healthy = 0.0, True
-        self._warned = np.zeros(int(mujoco.mjtWarning.mjNWARNING), dtype=np.int64)
         self._compiled = self._for_compiled_code(robot, base)
 
     def _for_compiled_code(self, robot: Robot, base: Any) -> CompiledLane:
@@ -83,7 +82,6 @@ class MujocoLane:
     def reset(self) -> None:
         """Draw a fresh start from the generator and fill the observation."""
         data, noise, draw = self.data, self._noise, self.generator
-        self._warned += data.warning.number  # mj_resetData forgets them
         mujoco.mj_resetData(self.model, data)
         data.qpos[:] = self._init_qpos + draw.uniform(-noise, noise, self.model.nq)
         if self._robot.normal_velocities:
@@ -128,18 +126,13 @@ class MujocoLane:
             return 1
         stop = min(stop, start + self.horizon - self.elapsed)
         taken = run_steps(self._compiled, net, limits, rows, start, stop, self._place)
-        self._place, self._healthy = taken.place, taken.healthy
-        self.elapsed += taken.steps
-        return taken.steps
+        steps, self._place, self._healthy = taken
+        self.elapsed += steps
+        return steps
 
     def ended(self) -> tuple[bool, bool]:
         """Whether the last step ended the episode: terminated, truncated."""
         return self._compiled.terminates and not self._healthy, self.elapsed >= self.horizon
-
-    def warnings(self) -> dict[str, int]:
-        """How often MuJoCo met a bad number since this lane was made; resets do not clear it."""
-        counts = self._warned + self.data.warning.number
-        return {name: int(counts[index]) for name, index in BAD_NUMBERS.items()}
 
     def bad_numbers(self) -> dict[str, int]:
         """What MuJoCo called bad since the last reset, and how often."""

@@ -35,9 +35,9 @@ class Body(NamedTuple):
 
 _ARRAY = types.Array(types.float64, 1, "C")
 _BODY = types.NamedTuple((*(_ARRAY,) * 5, types.boolean), Body)
-OBSERVE = types.void(_BODY, _ARRAY, _ARRAY)
-HEALTHY = types.boolean(_BODY, _ARRAY)
-REWARD = types.float64(_BODY, _ARRAY, types.float64, types.boolean)
+OBSERVE: Any = types.void(_BODY, _ARRAY, _ARRAY)
+HEALTHY: Any = types.boolean(_BODY, _ARRAY)
+REWARD: Any = types.float64(_BODY, _ARRAY, types.float64, types.boolean)
 
 
 @dataclass(frozen=True)

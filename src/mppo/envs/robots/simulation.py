@@ -6,12 +6,14 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
+from gymnasium.spaces import Box
 
 from mppo.envs.contract import State, check_count
 from mppo.envs.robots.factory import LaneFactory
+from mppo.envs.robots.lane import MujocoLane
 from mppo.envs.tasks import Task
 
-RENDER_MODES = ["rgb_array", "depth_array"]
+RENDER_MODES: list[str] = ["rgb_array", "depth_array"]
 
 
 class RobotSimulation:
@@ -20,15 +22,15 @@ class RobotSimulation:
     With `threads` above 1 the lanes step in a thread pool; the numbers are the same.
     """
 
-    render_modes = RENDER_MODES
+    render_modes: list[str] = RENDER_MODES
 
     def __init__(
         self, task: Task, num_envs: int, horizon: int, threads: int = 1, **kwargs: Any
     ) -> None:
-        self.factory = LaneFactory(task, **kwargs)
-        self.lanes = [self.factory.lane(horizon) for _ in range(num_envs)]
-        self.observation_space = self.factory.observation_space
-        self.action_space = self.factory.action_space
+        self.factory: LaneFactory = LaneFactory(task, **kwargs)
+        self.lanes: list[MujocoLane] = [self.factory.lane(horizon) for _ in range(num_envs)]
+        self.observation_space: Box = self.factory.observation_space
+        self.action_space: Box = self.factory.action_space
         self.render_fps: int = self.factory.base.metadata["render_fps"]
         threads = check_count("threads", threads)
         self._pool = ThreadPoolExecutor(threads) if threads > 1 else None

@@ -16,5 +16,6 @@ class RobotEnv(BatchEnv):
     def __init__(self, task: str, **kwargs: Any) -> None:
         super().__init__(task, **kwargs)
         simulation = cast(RobotSimulation, self.simulation)
-        lane, base = simulation.lanes[0], simulation.factory.base
-        self.model, self.data, self.dt = lane.model, lane.data, float(base.dt)
+        self.model: Any = simulation.lanes[0].model
+        self.data: Any = simulation.lanes[0].data
+        self.dt: float = simulation.factory.base.dt

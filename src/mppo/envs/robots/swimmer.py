@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from mppo.envs.robots.rules import Body, Robot, Rule, control_cost, skipped_positions, write_state
@@ -20,9 +18,8 @@ def reward(body: Body, numbers: np.ndarray, before: float, is_healthy: bool) -> 
     return forward * ((body.place[0] - before) / dt) - control_cost(body, control)
 
 
-def reward_numbers(base: Any) -> tuple[float, ...]:
-    """The length of a step and the weights."""
-    return base.dt, base._forward_reward_weight, base._ctrl_cost_weight
-
-
-ROBOT = Robot("Swimmer-v5", Rule(observe, skipped_positions), Rule(reward, reward_numbers))
+ROBOT = Robot(
+    "Swimmer-v5",
+    Rule(observe, skipped_positions),
+    Rule(reward, lambda base: (base.dt, base._forward_reward_weight, base._ctrl_cost_weight)),
+)

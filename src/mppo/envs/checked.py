@@ -29,7 +29,7 @@ class CheckedVectorEnv(VectorEnv):
     single_action_space: Any
 
     def __init__(self, makers: Sequence[Callable[[], gymnasium.Env]], name: str) -> None:
-        self.envs: list[Any] = [make() for make in makers]
+        self.envs = [make() for make in makers]
         self.num_envs: int = len(self.envs)
         self.name: str = name
         self.metadata = {**self.envs[0].metadata, "autoreset_mode": AutoresetMode.DISABLED}

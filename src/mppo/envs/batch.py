@@ -188,12 +188,6 @@ class BatchEnv(gymnasium.Env):
         self.action_space = self.simulation.action_space
 
     @property
-    def data(self) -> Any:
-        """MuJoCo's state, as its environments have it; None where no robot is simulated."""
-        lanes: Sequence[Any] = self.simulation.lanes
-        return lanes[0].data if lanes else None
-
-    @property
     def spec(self) -> EnvSpec | None:  # type: ignore[override]
         """Gymnasium's description of how this environment was made."""
         return self._spec

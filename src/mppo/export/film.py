@@ -17,9 +17,10 @@ from gymnasium.vector import VectorEnv
 
 from mppo.acting.actor import Actor
 from mppo.acting.agent import Agent
-from mppo.envs.batch import BatchEnv, lanes_of
+from mppo.envs.batch import lanes_of
 from mppo.envs.checked import CheckedVectorEnv
 from mppo.envs.robots.engine import uses_mujoco
+from mppo.envs.robots.single import RobotEnv
 from mppo.envs.source import EnvSource, env_source
 from mppo.envs.wrapping import Borrowed
 from mppo.errors import BadRequest
@@ -125,8 +126,8 @@ def _is_mujoco(envs: VectorEnv) -> bool:
 def _takes_size(envs: VectorEnv) -> bool:
     """Whether its constructor takes width and height; other pictures are scaled afterwards."""
     base = getattr(_single(envs), "unwrapped", None)
-    ours = isinstance(base, BatchEnv) and base.data is not None
-    return hasattr(base, "mujoco_renderer") or ours or bool(lanes_of(envs))
+    ours = isinstance(base, RobotEnv) or bool(lanes_of(envs))
+    return ours or hasattr(base, "mujoco_renderer")  # of Gymnasium's own robots
 
 
 def _render_mode(envs: VectorEnv) -> str | None:

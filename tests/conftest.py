@@ -79,7 +79,6 @@ def _compiled_programs_are_given_up_in_time():
     yield
     maps = Path("/proc/self/maps")
     if maps.exists() and maps.read_bytes().count(b"\n") > MOST_MAPS:
-        programs.cache_clear()
         jax.clear_caches()
         gc.collect()
 

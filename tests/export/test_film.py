@@ -143,8 +143,8 @@ def test_a_wrapped_robot_is_drawn_without_a_screen_too(monkeypatch):
     for name in ("mppo/SparseHopper-v0", "Hopper-v5"):
         for wrappers in ((), (Pale,)):
             envs = film._stage(env_source(name, wrappers=wrappers), (80, 60))
-            inside = envs.workshop.base if not wrappers else envs.envs[0].unwrapped
-            base = inside._workshop.base if wrappers and "Sparse" in name else inside
+            inside = envs.envs[0].unwrapped if wrappers else envs
+            base = inside if wrappers and name == "Hopper-v5" else inside.simulation.factory.base
             assert (base.width, base.height) == (80, 60)
             envs.close()
     assert len(asked) == 4
@@ -190,7 +190,7 @@ def test_mujoco_is_drawn_without_a_screen(tmp_path, monkeypatch):
         mppo.METHODS["trpo"], on.spaces, architecture, architecture.init(jax.random.key(0))
     )
     run = SimpleNamespace(
-        env_source=on, architecture=architecture, iteration=0, described={"clip_actions": False}
+        task=on, architecture=architecture, iteration=0, described={"clip_actions": False}
     )
     made = film.film(run, agent, tmp_path / "hopper.gif", 1, 0, size=(80, 60))  # type: ignore
     assert made.size == (80, 60)

@@ -1,4 +1,7 @@
-"""Peers that are not installed, and what they are started with."""
+"""Peers that are not installed, and what they are started with.
+
+Of `peer_script` only its list can be tested here: it runs where the peers are, and not mppo.
+"""
 
 import sys
 

@@ -39,7 +39,3 @@ def test_this_machine_is_measured_once(tmp_path, monkeypatch):
     kept["machine"]["cores"] += 1  # another machine
     (tmp_path / "mppo" / "calibration.json").write_text(json.dumps(kept))
     assert costs.calibration(measure=False, say=said.append) is None
-
-
-def test_a_step_takes_time():
-    assert 0 < costs._step_seconds(MAZE) < 0.01

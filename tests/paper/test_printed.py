@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from mppo.algorithm.methods import METHODS
+from mppo.bench.memory import PRINTED_MEMORY
 from mppo.paper.cells import ENV_ID
 from mppo.paper.printed import CLAIMS, MEMORY, STATED_GROWTH, TABLES, Value
 from mppo.report.style import DISPLAY
@@ -43,9 +44,9 @@ def test_returns_are_those_of_the_paper(identifier):
 @needs_source
 @pytest.mark.parametrize("identifier", MEMORY)
 def test_memory_is_that_of_the_paper(identifier):
-    lines = tabular(MEMORY[identifier].label)
+    lines = tabular(f"tab:mem_mp{MEMORY[identifier]}")
     assert len(lines) == 5
-    for line, (k, row) in zip(lines, MEMORY[identifier].rows.items(), strict=True):
+    for line, (k, row) in zip(lines, PRINTED_MEMORY[MEMORY[identifier]].items(), strict=True):
         name, gpu, resident = line.split("&")
         paths = re.search(r"K=(\d+)", name)
         assert (int(paths[1]) if paths else 1) == k
@@ -75,7 +76,7 @@ def test_methods_and_tasks_are_ours():
 
 def test_stated_growth_is_that_of_the_gpu_column():
     for base, (paths, percent) in STATED_GROWTH.items():
-        gpu = {k: gpu for k, (_, gpu) in MEMORY[f"table-memory-{base}"].rows.items()}
+        gpu = {k: gpu for k, (_, gpu) in PRINTED_MEMORY[base].items()}
         assert round(100 * (gpu[paths] / gpu[1] - 1), 2) == percent
 
 

@@ -83,11 +83,9 @@ class MeasuredProcess:
     def wait_until_ready(self) -> None:
         """Wait until it has warmed up and waits for `go` itself."""
         assert self._process.stdout is not None
-        line = self._process.stdout.readline()
-        if line.strip() != "ready":
-            if line:
-                self._process.kill()
-            self._fail()
+        if self._process.stdout.readline().strip() != "ready":
+            self.result()
+            raise MeasurementFailed("it ended without waiting for the start")
 
     def go(self) -> None:
         """Let its clock start."""
@@ -100,15 +98,16 @@ class MeasuredProcess:
         """Wait for its end; its last line, read."""
         try:
             out, _ = self._process.communicate(timeout=TIMEOUT)
-        except BaseException as error:
+            if self._process.returncode:
+                self._errors.seek(0)
+                lines = self._errors.read().decode(errors="replace").strip().splitlines()
+                code = f"exit code {self._process.returncode}"
+                raise MeasurementFailed(lines[-1] if lines else code)
+            return json.loads(out.strip().splitlines()[-1])
+        except subprocess.TimeoutExpired as error:
+            raise MeasurementFailed(f"no result after {TIMEOUT} s") from error
+        finally:
             self.stop()
-            if isinstance(error, subprocess.TimeoutExpired):
-                raise MeasurementFailed(f"no result after {TIMEOUT} s") from error
-            raise
-        if self._process.returncode:
-            self._fail()
-        self._errors.close()
-        return json.loads(out.strip().splitlines()[-1])
 
     def stop(self) -> None:
         """End it if it still runs."""
@@ -118,14 +117,6 @@ class MeasuredProcess:
             if stream is not None:
                 with suppress(BrokenPipeError):
                     stream.close()
-
-    def _fail(self) -> None:
-        self._process.wait()
-        self._errors.seek(0)
-        lines = self._errors.read().decode(errors="replace").strip().splitlines()
-        code = self._process.returncode
-        self.stop()
-        raise MeasurementFailed(lines[-1] if lines else f"exit code {code}")
 
 
 class Clock(Callback):

@@ -57,12 +57,11 @@ class Replay:
 
     def seconds(self, episodes: list[Episode], threads: int | None = None) -> float:
         """Time of bare physics for all of them: in Python, or in threads without it."""
-        if threads is None:
-            return bare_seconds(self.lane.model, self.frame_skip, episodes)
-        return threaded_seconds(self.lane.model, self.frame_skip, episodes, threads)
+        physics = (self.lane.model, self.frame_skip, episodes)
+        return _seconds_in_python(*physics) if threads is None else _seconds(*physics, threads)
 
 
-def bare_seconds(model: Any, frame_skip: int, episodes: list[Episode]) -> float:
+def _seconds_in_python(model: Any, frame_skip: int, episodes: list[Episode]) -> float:
     """Seconds of nothing but physics; each end is compared bit for bit, outside the clock."""
     data = mujoco.MjData(model)
     control, step = data.ctrl, mujoco.mj_step
@@ -79,7 +78,7 @@ def bare_seconds(model: Any, frame_skip: int, episodes: list[Episode]) -> float:
     return total
 
 
-def threaded_seconds(model: Any, frame_skip: int, episodes: list[Episode], threads: int) -> float:
+def _seconds(model: Any, frame_skip: int, episodes: list[Episode], threads: int) -> float:
     """The same in compiled code: what several threads can do at most with these episodes.
 
     As in training, a few robots live through one episode after the other, and a thread takes the

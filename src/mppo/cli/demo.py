@@ -152,13 +152,13 @@ def _show(console: Console, out: Path, seeds: int, steps: int) -> None:
 
 def _line(of: MazeRuns) -> dict[str, str]:
     """One line of the closing table: the last tenth of the evaluations."""
-    from mppo.paper.words import finals_words
+    from mppo.paper import words
 
     _, entropies = of.entropies()
     return {
         "method": of.method,
         "solved": f"{of.cell.solved} of {of.cell.seeds}",
         "mean return": f"{of.cell.finals.mean():.2f}",
-        "each seed": finals_words(of.cell),
+        "each seed": words.finals(of.cell),
         "entropy": f"{last_tenth(entropies).mean():.2f}",
     }

@@ -6,19 +6,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
+from mppo.paper import words
 from mppo.paper.artefacts import ALPHAS, MAZE_METHODS, PATHS
 from mppo.paper.cells import Cell, Changes, Runs
 from mppo.paper.printed import BEST_ALPHA, BEST_PATHS, METRICS, Claim
 from mppo.paper.verdicts import WORST_FIRST, Verdict, judge_order
-from mppo.paper.words import (
-    BOOTSTRAP,
-    finals_words,
-    interval_words,
-    mean_words,
-    run_notes,
-    solved_words,
-    steps_words,
-)
 from mppo.report.document import Document, Section
 from mppo.report.style import DISPLAY
 
@@ -63,8 +55,8 @@ def _paths() -> Conclusions:
         others = tuple(label for k, label in labels.items() if k != best)
         claims.append(Claim(f"K = {best} is best for {name} (section 4.3)", labels[best], others))
         for k, label in labels.items():
-            words = f"every K outperforms {upper} (section 4.3): K = {k}"
-            claims.append(Claim(words, label, (upper,)))
+            sentence = f"every K outperforms {upper} (section 4.3): K = {k}"
+            claims.append(Claim(sentence, label, (upper,)))
     return Conclusions("varying K", "SparseDoublePendulum", tuple(lines), tuple(claims))
 
 
@@ -75,8 +67,8 @@ def _alpha() -> Conclusions:
         for alpha, label in labels.items()
     )
     best = labels.pop(BEST_ALPHA)
-    words = f"alpha = {BEST_ALPHA:g} is best (section 4.3)"
-    claim = Claim(words, best, tuple(labels.values()))
+    sentence = f"alpha = {BEST_ALPHA:g} is best (section 4.3)"
+    claim = Claim(sentence, best, tuple(labels.values()))
     return Conclusions("varying alpha", "SparseDoublePendulum", lines, (claim,))
 
 
@@ -98,7 +90,7 @@ def document(identifier: str, root: Path) -> Document:
     sections = [
         _numbers(conclusions.task, cells),
         _claims(conclusions.claims, cells),
-        Section("The runs", run_notes(runs, cells.values())[:1], commands=[command]),
+        Section("The runs", words.run_notes(runs, cells.values())[:1], commands=[command]),
     ]
     return Document(f"{identifier}, {conclusions.title}: numbers and claims", sections)
 
@@ -107,11 +99,11 @@ def _numbers(task: str, cells: dict[str, Cell]) -> Section:
     rows = [
         {
             "method": label,
-            "seeds": f"{cell.seeds} at {steps_words(cell.budget)}" if cell.seeds else "0",
-            "final [95 %]": mean_words(cell.finals),
-            "area [95 %]": mean_words(cell.areas),
-            "solved": solved_words(cell),
-            "final of each seed": finals_words(cell),
+            "seeds": f"{cell.seeds} at {words.steps(cell.budget)}" if cell.seeds else "0",
+            "final [95 %]": words.mean(cell.finals),
+            "area [95 %]": words.mean(cell.areas),
+            "solved": words.solved(cell),
+            "final of each seed": words.finals(cell),
         }
         for label, cell in cells.items()
     ]
@@ -131,7 +123,7 @@ def _claims(claims: tuple[Claim, ...], cells: dict[str, Cell]) -> Section:
             pair = ([cells[name].scores(claim.metric)] for name in (claim.better, other))
             chance, verdict = judge_order(*pair)
             several = f"{other}: " if len(claim.worse) > 1 else ""
-            chances.append(several + interval_words(chance))
+            chances.append(several + words.interval(chance))
             verdicts.append(verdict)
         rows.append(
             {
@@ -143,7 +135,7 @@ def _claims(claims: tuple[Claim, ...], cells: dict[str, Cell]) -> Section:
         )
     text = (
         "P: the probability that a run of the one beats a run of the other, ties counted half, "
-        f"with its 95 % bootstrap interval ({BOOTSTRAP}). Reproduced: "
+        f"with its 95 % bootstrap interval ({words.BOOTSTRAP}). Reproduced: "
         "the lower end is above 1/2; contradicted: the upper end is below. A claim over "
         "several others holds if it holds against each."
     )
@@ -154,7 +146,7 @@ def together(verdicts: list[Verdict]) -> Verdict:
     """One verdict on a claim that has to hold several times: the worst of them."""
     if len(verdicts) == 1:
         return verdicts[0]
-    words = [verdict.word for verdict in verdicts]
     worst = min(verdicts, key=lambda verdict: WORST_FIRST.index(verdict.word)).word
-    count = f"{words.count('reproduced')} of {len(words)} comparisons hold"
+    held = sum(verdict.word == "reproduced" for verdict in verdicts)
+    count = f"{held} of {len(verdicts)} comparisons hold"
     return Verdict(worst, min(verdict.seeds for verdict in verdicts), count)

@@ -7,10 +7,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from mppo.bench.memory import PRINTED_MEMORY
 from mppo.errors import BadRequest, CheckpointError
 from mppo.files.atomic import write_atomically
 from mppo.files.checkpoints import read_json
-from mppo.paper.printed import STATED_GROWTH, MemoryTable
+from mppo.paper.printed import MEMORY, MEMORY_SOURCES, STATED_GROWTH
 from mppo.report.document import Document, Section
 from mppo.report.style import DISPLAY
 
@@ -42,20 +43,21 @@ def measure(root: Path, say: Callable[[str], None]) -> Measurement:
     return result
 
 
-def document(printed: MemoryTable, root: Path) -> Document:
+def document(identifier: str, root: Path) -> Document:
     """Resident memory against K: the growth is ours to compare, not the size."""
-    measurement, ours, notes = _measurement(printed, root)
-    paths, percent = STATED_GROWTH[printed.base]
+    base = MEMORY[identifier]
+    measurement, ours, notes = _measurement(identifier, root)
+    paths, percent = STATED_GROWTH[base]
     text = [
-        f"{printed.source}, on SparseDoublePendulum. Ours: resident memory of the whole process, "
-        "median (least to most) of the repetitions, at the end and at its peak. The paper's "
-        "numbers are of another implementation and machine: compare the growth with K.",
+        f"{MEMORY_SOURCES[base]}, on SparseDoublePendulum. Ours: resident memory of the whole "
+        "process, median (least to most) of the repetitions, at the end and at its peak. The "
+        "paper's numbers are of another implementation and machine: compare the growth with K.",
         f"Section 4.3 states {percent} % more memory for K = {paths}: the growth of the paper's "
         "GPU column. We use no GPU.",
     ]
     columns = ["method", "ours: MiB at the end", "ours: MiB at the peak", "growth"]
     columns += ["paper: memory (M)", "growth", "paper: GPU memory (M)", "growth"]
-    rows = [_row(printed, k, ours) for k in printed.rows]
+    rows = [_row(base, k, ours) for k in PRINTED_MEMORY[base]]
     sections = [Section("Resident memory", text, columns, rows)]
     if not ours:
         command = f"mppo bench --only memory --json {root / FILE}"
@@ -63,23 +65,23 @@ def document(printed: MemoryTable, root: Path) -> Document:
     notes = [*_provenance(measurement), *notes]
     if notes:
         sections.append(Section("Measurement", notes))
-    return Document(f"{printed.identifier}: ours beside the paper's", sections)
+    return Document(f"{identifier}: ours beside the paper's", sections)
 
 
-def _row(printed: MemoryTable, k: int, ours: dict[int, tuple[Spread, Spread]]) -> list[str]:
-    label = DISPLAY[printed.base] if k == 1 else f"{DISPLAY[f'mp-{printed.base}']} (K = {k})"
+def _row(base: str, k: int, ours: dict[int, tuple[Spread, Spread]]) -> list[str]:
+    label = DISPLAY[base] if k == 1 else f"{DISPLAY[f'mp-{base}']} (K = {k})"
     cells = ["missing", "missing", "-"]
     if k in ours:
         end, peak = ours[k]
         growth = _growth(end["median"], ours[1][0]["median"]) if 1 in ours else "-"
         cells = [_spread(end), _spread(peak), growth]
-    (resident, gpu), (usual, usual_gpu) = printed.rows[k], printed.rows[1]
+    (resident, gpu), (usual, usual_gpu) = (PRINTED_MEMORY[base][n] for n in (k, 1))
     paper = [str(resident), _growth(resident, usual), str(gpu), _growth(gpu, usual_gpu)]
     return [label, *cells, *paper]
 
 
 def _measurement(
-    printed: MemoryTable, root: Path
+    identifier: str, root: Path
 ) -> tuple[Measurement, dict[int, tuple[Spread, Spread]], list[str]]:
     """The first file below the directory, by name, that holds this table; its spreads by K."""
     notes = []
@@ -92,7 +94,7 @@ def _measurement(
         parts = content.get("parts")
         part = parts.get("memory") if isinstance(parts, dict) else None
         for table in (part or {}).get("tables", []):
-            if table.get("name") == printed.identifier:
+            if table.get("name") == identifier:
                 return content, _by_paths(table), notes
     return {}, {}, notes
 

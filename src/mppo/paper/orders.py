@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from mppo.paper import words
 from mppo.paper.cells import Reproduction
 from mppo.paper.printed import CLAIMS, METRICS, Claim
 from mppo.paper.verdicts import judge_order, seeds_to_see
-from mppo.paper.words import BOOTSTRAP, interval_words
 from mppo.report.document import Section
 from mppo.report.style import DISPLAY
 from mppo.statistics.aggregates import stratified
@@ -31,7 +31,7 @@ def against_each(table: Reproduction) -> Section | None:
         "Difference of means with Welch's 95 % interval, p after Holm's correction over "
         "the tasks of one baseline, effect size d, and P: the probability that a run of "
         f"{DISPLAY[table.ours]} beats one of the baseline, with its 95 % bootstrap interval "
-        f"({BOOTSTRAP}). Seeds needed: on each side, for 80 % "
+        f"({words.BOOTSTRAP}). Seeds needed: on each side, for 80 % "
         "power to see the paper's own difference."
     )
     heading = f"{DISPLAY[table.ours]} against each baseline"
@@ -48,10 +48,10 @@ def _against(
         "task": task,
         "against": DISPLAY[method],
         "seeds": f"{one.seeds} and {other.seeds}",
-        "difference [95 %]": interval_words(test.difference),
+        "difference [95 %]": words.interval(test.difference),
         "p (Holm)": f"{p:.3f}",
         "d": f"{test.effect:+.2f}",
-        "P [95 %]": interval_words(chance),
+        "P [95 %]": words.interval(chance),
         "paper's difference": f"{better.mean - worse.mean:+.2f}",
         "seeds needed": str(seeds_to_see(better, worse) or "-"),
         "verdict on the order": "a tie in the paper" if better.mean == worse.mean else str(verdict),
@@ -68,7 +68,7 @@ def over_tasks(table: Reproduction) -> Section:
     text = (
         "P averaged over the tasks on which the paper prints this order (ties are left "
         f"out) and both methods have at least {fewest_seeds()} seeds; stratified bootstrap "
-        f"over seeds within tasks, {BOOTSTRAP}. Reproduced: the "
+        f"over seeds within tasks, {words.BOOTSTRAP}. Reproduced: the "
         "lower end is above 1/2; contradicted: the upper end is below."
     )
     return Section.of_rows("Claims over the task set", [text], rows)
@@ -96,7 +96,7 @@ def _claimed(table: Reproduction, claim: Claim, worse: str) -> dict[str, str]:
         "metric": METRICS[claim.metric],
         "tasks": f"{len(tasks)} of {len(ordered)}",
         "ahead on": f"{ahead}" if tasks else "-",
-        "P [95 %]": interval_words(chance),
+        "P [95 %]": words.interval(chance),
         "verdict": f"{verdict}{partly}",
     }
 
@@ -114,12 +114,12 @@ def interquartile(table: Reproduction) -> Section | None:
     rows = []
     for method in methods:
         scores = [table.cells[task, method].finals / table.printed.scale(task) for task in tasks]
-        middle = interval_words(stratified(scores), 3)
+        middle = words.interval(stratified(scores), 3)
         rows.append({"method": DISPLAY[method], "IQM [95 %]": middle})
     scales = ", ".join(f"{task} {table.printed.scale(task):g}" for task in tasks)
     text = (
         f"Tasks that all of these methods have: {len(tasks)}. Final returns divided by the "
         f"best value the paper prints for the task ({scales}); 0 stays 0. Mean of the "
-        f"middle half of all runs with a 95 % stratified bootstrap interval ({BOOTSTRAP})."
+        f"middle half of all runs with a 95 % stratified bootstrap interval ({words.BOOTSTRAP})."
     )
     return Section.of_rows("Interquartile mean over the task set", [text], rows)

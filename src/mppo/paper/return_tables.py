@@ -4,18 +4,11 @@ from __future__ import annotations
 
 import math
 
+from mppo.paper import words
 from mppo.paper.artefacts import SEEDS, default_steps
 from mppo.paper.cells import ENV_ID, Cell, Reproduction
 from mppo.paper.orders import against_each, interquartile, over_tasks
 from mppo.paper.verdicts import judge_value
-from mppo.paper.words import (
-    finals_words,
-    interval_words,
-    run_notes,
-    seeds_words,
-    solved_words,
-    steps_words,
-)
 from mppo.report.document import Document, Section
 from mppo.report.style import DISPLAY
 from mppo.statistics.intervals import paper_bracket, t_interval
@@ -34,7 +27,7 @@ def document(table: Reproduction) -> Document:
         interquartile(table),
         _earlier(table),
         _missing(table),
-        Section("Runs", run_notes(table.runs, table.cells.values())),
+        Section("Runs", words.run_notes(table.runs, table.cells.values())),
     ]
     title = f"{table.printed.identifier}: ours beside the paper's"
     return Document(title, [section for section in sections if section is not None])
@@ -43,7 +36,7 @@ def document(table: Reproduction) -> Document:
 def _as_printed(table: Reproduction) -> Section:
     rows = []
     for task in table.printed.rows:
-        row = {"task": task, "steps": steps_words(table.cells[task, table.ours].budget)}
+        row = {"task": task, "steps": words.steps(table.cells[task, table.ours].budget)}
         for method in table.printed.methods:
             value = table.printed.value(task, method)
             ours = _mean_and_bracket(table.cells[task, method])
@@ -90,12 +83,12 @@ def _judged_row(table: Reproduction, cell: Cell) -> list[str]:
     return [
         cell.task,
         DISPLAY[cell.method],
-        seeds_words(cell),
-        steps_words(cell.budget),
-        interval_words(t_interval(cell.finals) if cell.seeds else None),
-        finals_words(cell),
-        solved_words(cell),
-        interval_words(t_interval(cell.areas) if cell.seeds else None),
+        words.seeds(cell),
+        words.steps(cell.budget),
+        words.interval(t_interval(cell.finals) if cell.seeds else None),
+        words.finals(cell),
+        words.solved(cell),
+        words.interval(t_interval(cell.areas) if cell.seeds else None),
         f"{value.mean:.2f}",
         str(judge_value(cell.finals, value, scale, steps)),
     ]
@@ -112,9 +105,9 @@ def _earlier(table: Reproduction) -> Section | None:
                     {
                         "task": task,
                         "method": DISPLAY[method],
-                        "seeds": seeds_words(before),
-                        "steps": steps_words(budget),
-                        "mean [95 %]": interval_words(t_interval(before.finals)),
+                        "seeds": words.seeds(before),
+                        "steps": words.steps(budget),
+                        "mean [95 %]": words.interval(t_interval(before.finals)),
                     }
                 )
     text = "The same runs, read at an earlier budget: the last tenth of evaluations up to it."

@@ -9,18 +9,10 @@ from typing import Any, NamedTuple
 from mppo.algorithm.methods import METHODS
 from mppo.experiments.collection import Record, collect
 from mppo.experiments.grid import Grid
+from mppo.paper import words
 from mppo.paper.cells import SUCCESS, TASK_NAME, Cell, changes, read_cell
 from mppo.paper.printed import METRICS, Metric
 from mppo.paper.verdicts import Verdict, judge_order
-from mppo.paper.words import (
-    BOOTSTRAP,
-    finals_words,
-    interval_words,
-    mean_words,
-    seeds_words,
-    solved_words,
-    steps_words,
-)
 from mppo.report.document import Document, Section
 from mppo.statistics.intervals import Interval
 
@@ -38,7 +30,7 @@ class Place(NamedTuple):
     def heading(self) -> str:
         """For people."""
         task = TASK_NAME.get(self.env, self.env)
-        return f"{task}{self.arguments}, {steps_words(self.steps)} steps"
+        return f"{task}{self.arguments}, {words.steps(self.steps)} steps"
 
 
 class Setting(NamedTuple):
@@ -108,14 +100,14 @@ def _row(setting: Setting, runs: Cell, first: Cell | None) -> dict[str, str]:
             chances[metric], verdicts[metric] = order
     return {
         "method": setting.label,
-        "seeds": seeds_words(runs),
-        "final [95 %]": mean_words(runs.finals),
-        "area [95 %]": mean_words(runs.areas),
-        **({"solved [95 %]": solved_words(runs)} if runs.task in SUCCESS else {}),
-        "P, final [95 %]": interval_words(chances.get("final")),
-        "P, area [95 %]": interval_words(chances.get("area")),
+        "seeds": words.seeds(runs),
+        "final [95 %]": words.mean(runs.finals),
+        "area [95 %]": words.mean(runs.areas),
+        **({"solved [95 %]": words.solved(runs)} if runs.task in SUCCESS else {}),
+        "P, final [95 %]": words.interval(chances.get("final")),
+        "P, area [95 %]": words.interval(chances.get("area")),
         "against the first": compared(verdicts) if verdicts else "-",
-        "final of each seed": finals_words(runs),
+        "final of each seed": words.finals(runs),
     }
 
 
@@ -137,7 +129,7 @@ def _notes(records: list[Record]) -> Section:
         "Final: mean return of the last tenth of a run's evaluations; area: mean of all of them; "
         "both with the 95 % t interval over seeds. P: the probability that a run of this row "
         "beats one of the first row, ties counted half, with its 95 % bootstrap interval "
-        f"({BOOTSTRAP}). Better: the lower end is above 1/2; worse: the "
+        f"({words.BOOTSTRAP}). Better: the lower end is above 1/2; worse: the "
         "upper end is below. The first row is the method with the fewest changes. Nothing is "
         "corrected for the number of rows: of twenty without any effect one stands out.",
         f"{len(records)} run directories.",

@@ -27,7 +27,7 @@ def table(identifier: str, root: Path, form: str = "md") -> str:
 
 def _document(identifier: str, root: Path) -> Document:
     if identifier in MEMORY:
-        return memory.document(MEMORY[identifier], root)
+        return memory.document(identifier, root)
     if identifier in CONCLUSIONS:
         return figure_claims.document(identifier, root)
     if identifier == SWEEP:

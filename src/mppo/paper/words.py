@@ -14,22 +14,22 @@ from mppo.statistics.intervals import RESAMPLES, SEED, Interval, t_interval, wil
 BOOTSTRAP = f"{RESAMPLES:,} resamples, seed {SEED}"
 
 
-def steps_words(steps: int) -> str:
+def steps(steps: int) -> str:
     """A number of steps in short.
 
-    >>> steps_words(1_000_000), steps_words(2_500_000), steps_words(20_480)
+    >>> steps(1_000_000), steps(2_500_000), steps(20_480)
     ('1M', '2.5M', '20,480')
     """
     millions = steps / 1e6
     return f"{millions:g}M" if steps >= 100_000 and round(millions, 2) == millions else f"{steps:,}"
 
 
-def interval_words(interval: Interval | None, digits: int = 2) -> str:
+def interval(interval: Interval | None, digits: int = 2) -> str:
     """An estimate with its ends.
 
-    >>> interval_words(Interval(1.0, 0.5, 1.5)), interval_words(Interval(1.0, math.nan, math.nan))
+    >>> interval(Interval(1.0, 0.5, 1.5)), interval(Interval(1.0, math.nan, math.nan))
     ('1.00 [0.50, 1.50]', '1.00 [?]')
-    >>> interval_words(None)
+    >>> interval(None)
     '-'
     """
     if interval is None:
@@ -40,28 +40,28 @@ def interval_words(interval: Interval | None, digits: int = 2) -> str:
     return f"{numbers[0]} [{numbers[1]}, {numbers[2]}]"
 
 
-def mean_words(scores: np.ndarray) -> str:
+def mean(scores: np.ndarray) -> str:
     """The mean over seeds with its 95 % t interval.
 
-    >>> mean_words(np.array([])), mean_words(np.array([0.5])), mean_words(np.array([1.0, 1.0]))
+    >>> mean(np.array([])), mean(np.array([0.5])), mean(np.array([1.0, 1.0]))
     ('-', '0.50', '1.00 [1.00, 1.00]')
     """
     if len(scores) < 2:
         return f"{scores[0]:.2f}" if len(scores) else "-"
-    return interval_words(t_interval(scores))
+    return interval(t_interval(scores))
 
 
-def seeds_words(cell: Cell) -> str:
+def seeds(cell: Cell) -> str:
     """How many seeds were read, and how the others stand."""
     return ", ".join([str(cell.seeds), *_counted(cell.states)])
 
 
-def finals_words(cell: Cell) -> str:
+def finals(cell: Cell) -> str:
     """The final score of each seed."""
     return " ".join(f"{final:.2f}" for final in cell.finals) or "-"
 
 
-def solved_words(cell: Cell) -> str:
+def solved(cell: Cell) -> str:
     """How many seeds solved a task that can be solved."""
     if cell.task not in SUCCESS or not cell.seeds:
         return "-"
@@ -80,7 +80,7 @@ def run_notes(runs: Runs, cells: Iterable[Cell]) -> list[str]:
         for cell in cells
         for changed in runs.variations(cell.task, cell.method)
     }
-    lines += [f"Left out for other settings: {words}." for words in sorted(varied)]
+    lines += [f"Left out for other settings: {runs_varied}." for runs_varied in sorted(varied)]
     for record in runs.left_out:
         why = record.problem or f"{record.method} on {record.env} is not of the paper"
         lines.append(f"Left out: {record.directory.name}: {why}.")

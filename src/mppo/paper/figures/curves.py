@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from mppo.errors import BadRequest
+from mppo.paper import words
 from mppo.paper.cells import Cell, Runs
 from mppo.paper.figures.drawing import STEPS_LABEL, Axes, caption, draw_seeds
 from mppo.paper.printed import BEST_ALPHA, BEST_PATHS, TABLES, Value
-from mppo.paper.words import steps_words
 from mppo.report.style import COLOURS, DISPLAY
 from mppo.statistics.intervals import t_interval
 
@@ -122,7 +122,7 @@ def _figure(
         draw_panel(curves, finals, lines)
         curves.set(title=title, xlabel=STEPS_LABEL, ylabel="return (mean of 10 episodes)")
         curves.set_xlim(0, budget / 1e6)
-        finals.set(title=f"final return at {steps_words(budget)} steps", xlabel="return")
+        finals.set(title=f"final return at {words.steps(budget)} steps", xlabel="return")
     for axes in grid.flat[2 * len(shown) :]:
         axes.axis("off")
     caption(figure, note)

@@ -10,19 +10,12 @@ import numpy as np
 
 from mppo.errors import BadRequest, CheckpointError
 from mppo.experiments.collection import Record
+from mppo.paper import words
 from mppo.paper.artefacts import MAZE_METHODS
 from mppo.paper.cells import Cell, Runs, read_cell
-from mppo.paper.figures.drawing import (
-    STEPS_LABEL,
-    Axes,
-    caption,
-    draw_maze,
-    draw_seeds,
-    draw_visits,
-    right_half,
-)
+from mppo.paper.figures import drawing
+from mppo.paper.figures.drawing import STEPS_LABEL, Axes, caption, right_half
 from mppo.paper.printed import MAZE_SOLVED_AFTER
-from mppo.paper.words import steps_words
 from mppo.report.style import COLOURS, DISPLAY
 
 if TYPE_CHECKING:
@@ -132,10 +125,10 @@ def runs_for(root: Path, identifier: str, methods: tuple[str, ...]) -> list[Maze
     return read
 
 
-def seeds_words(runs: list[MazeRuns]) -> str:
+def _seeds_and_steps(runs: list[MazeRuns]) -> str:
     """How many seeds of each method there are, and how long they are."""
     counts = ", ".join(f"{DISPLAY[of.method]} {of.cell.seeds}" for of in runs)
-    return f"seeds: {counts}; {steps_words(runs[0].cell.budget)} steps each"
+    return f"seeds: {counts}; {words.steps(runs[0].cell.budget)} steps each"
 
 
 def _draw_curves(
@@ -144,10 +137,10 @@ def _draw_curves(
     """Returns and entropies of the evaluated policy, with intervals of these levels."""
     for of in runs:
         look = COLOURS[of.method], DISPLAY[of.method]
-        draw_seeds(returns, *of.cell.stacked(), *look, levels)
+        drawing.draw_seeds(returns, *of.cell.stacked(), *look, levels)
         steps, entropies = of.entropies()
         if len(entropies):
-            draw_seeds(entropy, steps, entropies, *look, levels)
+            drawing.draw_seeds(entropy, steps, entropies, *look, levels)
 
 
 def returns_and_entropy(root: Path) -> Figure:
@@ -159,7 +152,7 @@ def returns_and_entropy(root: Path) -> Figure:
     maze_axes, returns, entropy = figure.subplots(1, 3, width_ratios=[0.8, 1, 1])
     maze = next(filter(None, (of.visits() for of in runs)), None)
     if maze is not None:
-        draw_maze(maze_axes, maze.walls, maze.start, maze.goal)
+        drawing.draw_maze(maze_axes, maze.walls, maze.start, maze.goal)
     else:
         maze_axes.axis("off")
     _draw_curves(returns, entropy, runs, (0.95, 0.75))
@@ -180,7 +173,7 @@ def returns_and_entropy(root: Path) -> Figure:
     handles, labels = returns.get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper center", ncols=len(labels))
     note = "thin lines: seeds; thick: mean; shaded: t interval of the mean, 95 % and 75 % (darker)"
-    caption(figure, f"{seeds_words(runs)}\n{note}")
+    caption(figure, f"{_seeds_and_steps(runs)}\n{note}")
     return figure
 
 
@@ -200,18 +193,18 @@ def visits(root: Path) -> Figure:
     for column, (of, maze) in enumerate(shown):
         first = across * column
         axes = figure.add_subplot(grid[0, first : first + across])
-        image = draw_visits(axes, maze.total, maze.walls, maze.start, maze.goal)
+        image = drawing.draw_visits(axes, maze.total, maze.walls, maze.start, maze.goal)
         share = f"{right_half(maze.total):.0%} of steps in the right half"
         axes.set_title(f"{DISPLAY[of.method]}, {len(maze.counts)} seeds\n{share}")
         for i, (seed, counts) in enumerate(sorted(maze.counts.items())):
             small = figure.add_subplot(grid[1 + i // across, first + i % across])
-            draw_visits(small, counts, maze.walls, maze.start, maze.goal, small=True)
+            drawing.draw_visits(small, counts, maze.walls, maze.start, maze.goal, small=True)
             small.set_title(f"seed {seed}: {right_half(counts):.0%}", fontsize=8)
     assert image is not None
     bar = figure.colorbar(image, ax=figure.axes, shrink=0.5, pad=0.01, aspect=30)
     bar.set_ticks([-6, -5, -4, -3, -2], labels=["≤ 1e-6", "1e-5", "1e-4", "1e-3", "1e-2"])
     bar.set_label("share of all training steps (log scale)")
-    caption(figure, seeds_words([of for of, _ in shown]))
+    caption(figure, _seeds_and_steps([of for of, _ in shown]))
     return figure
 
 
@@ -224,7 +217,7 @@ def demo_picture(runs: list[MazeRuns], path: Path, note: str) -> None:
     grid = figure.subplots(2, columns, squeeze=False)
     mazes = [of.visits() for of in runs]
     if mazes[0] is not None:
-        draw_maze(grid[0, 0], mazes[0].walls, mazes[0].start, mazes[0].goal)
+        drawing.draw_maze(grid[0, 0], mazes[0].walls, mazes[0].start, mazes[0].goal)
     _draw_curves(grid[0, 1], grid[0, 2], runs)
     for axes, quantity in ((grid[0, 1], "return"), (grid[0, 2], "entropy")):
         axes.set_xlabel(STEPS_LABEL)
@@ -233,7 +226,7 @@ def demo_picture(runs: list[MazeRuns], path: Path, note: str) -> None:
         axes.legend(frameon=False, fontsize=9)
     for axes, of, maze in zip(grid[1], runs, mazes, strict=False):
         if maze is not None:
-            draw_visits(axes, maze.total, maze.walls, maze.start, maze.goal)
+            drawing.draw_visits(axes, maze.total, maze.walls, maze.start, maze.goal)
             share = f"{right_half(maze.total):.0%} of steps in the right half"
             axes.set_title(f"{DISPLAY[of.method]}: {share}", fontsize=10)
     for axes in [*grid[0, 3:], *grid[1, len(runs) :]]:

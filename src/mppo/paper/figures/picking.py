@@ -9,9 +9,9 @@ import numpy as np
 
 from mppo.errors import BadRequest
 from mppo.experiments.collection import Record
+from mppo.paper import words
 from mppo.paper.figures.drawing import STEPS_LABEL, Axes, caption
 from mppo.paper.figures.maze import MazeRuns, metrics, runs_for
-from mppo.paper.words import steps_words
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -70,7 +70,7 @@ def picking(root: Path) -> Figure:
         axes.set(title=title, xlabel=STEPS_LABEL, ylabel=unit, xlim=(0, upto / 1e6))
         axes.grid(True)
     axes.legend(ncols=2, fontsize=8)
-    steps = steps_words(record.steps)
+    steps = words.steps(record.steps)
     caption(figure, f"MP-TRPO on the Maze, seed {seed} of {len(runs.records)}, {steps} steps")
     return figure
 
@@ -98,7 +98,7 @@ def picks_of_seeds(root: Path) -> Figure:
         axes.set_ylabel("picked path")
     caption(
         figure,
-        f"MP-TRPO on the Maze: the first {steps_words(int(upto))} of {steps_words(budget)} steps "
+        f"MP-TRPO on the Maze: the first {words.steps(int(upto))} of {words.steps(budget)} steps "
         f"of {len(courses)} seeds; shaded until the last switch of the whole run",
     )
     return figure

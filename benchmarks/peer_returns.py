@@ -6,33 +6,21 @@ seed: the mean return of the last 100 training episodes at each 100,000 steps.
 
 import argparse
 import json
+import runpy
 import time
+from pathlib import Path
 
 from stable_baselines3 import PPO
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.env_util import make_vec_env
 from stable_baselines3.common.vec_env import VecNormalize
 
+SCRIPT = Path(__file__).parents[1] / "src" / "mppo" / "bench" / "peer_script.py"
+PEERS = runpy.run_path(str(SCRIPT))  # by path: mppo is not in this environment
+ENVS = {"trpo": 5, "ppo": 2}
 SETTINGS = {
-    "trpo": {
-        "envs": 5,
-        "n_steps": 1000,
-        "batch_size": 64,
-        "learning_rate": 1e-3,
-        "n_critic_updates": 5,
-        "cg_max_steps": 20,
-        "cg_damping": 0.1,
-        "target_kl": 0.01,
-        "line_search_shrinking_factor": 0.5,
-    },
-    "ppo": {
-        "envs": 2,
-        "n_steps": 1024,
-        "batch_size": 64,
-        "learning_rate": 3e-4,
-        "n_epochs": 10,
-        "clip_range": 0.2,
-    },
+    name: {"n_steps": PEERS["BATCH"][name.upper()] // envs, **PEERS[name.upper()]}
+    for name, envs in ENVS.items()
 }
 
 
@@ -59,8 +47,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
     parser.add_argument("--out", required=True)
     options = parser.parse_args()
-    settings = dict(SETTINGS[options.algorithm])
-    envs = settings.pop("envs")
+    settings, envs = SETTINGS[options.algorithm], ENVS[options.algorithm]
     if options.algorithm == "trpo":
         from sb3_contrib import TRPO
 
@@ -71,7 +58,7 @@ def main() -> None:
         vector = make_vec_env(options.env, envs, seed=seed)
         vector = VecNormalize(vector, norm_reward=False, clip_obs=5.0)
         model = algorithm(
-            "MlpPolicy", vector, gamma=0.995, gae_lambda=0.97, seed=seed, device="cpu", **settings
+            "MlpPolicy", vector, seed=seed, device="cpu", **PEERS["DISCOUNT"], **settings
         )
         curve = Curve(100_000)
         started = time.time()

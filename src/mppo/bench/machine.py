@@ -15,7 +15,7 @@ PACKAGES = ("mppo", "jax", "jaxlib", "numpy", "optax", "gymnasium", "mujoco")
 
 
 def description() -> dict[str, Any]:
-    """The machine, for the record."""
+    """The machine, for the record; not every system can pin a process or tell its load."""
     return {
         "processor": _processor(),
         "cores": available_cores(),

@@ -18,6 +18,7 @@ from mppo.machine.seeding import Role, generator
 from mppo.machine.sharing import CHUNK, share
 
 _INTEGRATION = mujoco.mjtState.mjSTATE_INTEGRATION
+Robot = Any  # MuJoCo's own objects and what holds them: their fields have no types
 ROBOTS = 5  # side by side in a threaded replay, as in training
 
 
@@ -36,7 +37,7 @@ class Episode(NamedTuple):
 class Replay:
     """Lives through batches of a run on one MuJoCo task again."""
 
-    lane: Any
+    lane: Robot
     seed: int
 
     def __init__(self, env: str, seed: int):
@@ -61,7 +62,7 @@ class Replay:
         return _seconds_in_python(*physics) if threads is None else _seconds(*physics, threads)
 
 
-def _seconds_in_python(model: Any, frame_skip: int, episodes: list[Episode]) -> float:
+def _seconds_in_python(model: Robot, frame_skip: int, episodes: list[Episode]) -> float:
     """Seconds of nothing but physics; each end is compared bit for bit, outside the clock."""
     data = mujoco.MjData(model)
     control, step = data.ctrl, mujoco.mj_step
@@ -78,7 +79,7 @@ def _seconds_in_python(model: Any, frame_skip: int, episodes: list[Episode]) -> 
     return total
 
 
-def _seconds(model: Any, frame_skip: int, episodes: list[Episode], threads: int) -> float:
+def _seconds(model: Robot, frame_skip: int, episodes: list[Episode], threads: int) -> float:
     """The same in compiled code: what several threads can do at most with these episodes.
 
     As in training, a few robots live through one episode after the other, and a thread takes the
@@ -91,7 +92,7 @@ def _seconds(model: Any, frame_skip: int, episodes: list[Episode], threads: int)
     controls = [np.array(episode.controls) for episode in episodes]
     ends: dict[int, np.ndarray] = {}
 
-    def live(robot: Any, n: int, start: int, stop: int) -> None:
+    def live(robot: Robot, n: int, start: int, stop: int) -> None:
         if start == 0:
             mujoco.mj_setState(model, robot, episodes[n].start, _INTEGRATION)
         some = controls[n][start:stop]
@@ -130,7 +131,7 @@ def _live(
             call_mujoco(step, (model, data))
 
 
-def _lived_again(lane: Any, seen: Trajectories, e: int) -> list[Episode]:
+def _lived_again(lane: Robot, seen: Trajectories, e: int) -> list[Episode]:
     """Resets draw from the run's stream; raw actions do, for MuJoCo clamps what is out of range."""
     actions = np.asarray(seen.actions[e])
     ended = np.asarray(seen.terminated[e] | seen.truncated[e])
@@ -154,7 +155,7 @@ def _same(observation: np.ndarray, recorded: np.ndarray) -> None:
         raise ReplayDiffers("the replay saw another observation than the recorded run")
 
 
-def _state(model: Any, data: Any) -> np.ndarray:
+def _state(model: Robot, data: Robot) -> np.ndarray:
     state = np.empty(mujoco.mj_stateSize(model, _INTEGRATION))
     mujoco.mj_getState(model, data, state, _INTEGRATION)
     return state

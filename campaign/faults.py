@@ -14,8 +14,7 @@ from campaign import faulty
 from campaign.ledger import Row
 from campaign.small import unreadable
 from mppo.cli import main
-from mppo.envs.contract import Halt
-from mppo.envs.robots import rules
+from mppo.envs.robots.lane import MujocoLane
 from mppo.files.run_directory import rows
 
 BATCH = 200
@@ -56,16 +55,16 @@ def words(kind: str, at: int, paths: int, out: Path) -> list[str]:
 @contextlib.contextmanager
 def thrown(at: int):
     """Throw our own Hopper beyond MuJoCo's limits at that step of all lanes together."""
-    real = rules.HopperLane.stretch
+    real = MujocoLane.run_steps
 
-    def stretch(self: rules.HopperLane, net, limits, rows, start: int, stop: int) -> Halt:
+    def run_steps(self: MujocoLane, actor, limits, rows, start: int, stop: int) -> int:
         is_bad = faulty.STEPS_TAKEN["number"] + 1 == at
         faulty._count(is_bad)
         if is_bad:
             self.data.qvel[:] = 1e12
-        return real(self, net, limits, rows, start, start + 1)
+        return real(self, actor, limits, rows, start, start + 1)
 
-    with mock.patch.object(rules.HopperLane, "stretch", stretch):
+    with mock.patch.object(MujocoLane, "run_steps", run_steps):
         yield
 
 

@@ -88,8 +88,8 @@ def test_visual_options_are_a_dict_for_every_gymnasium(monkeypatch):
     )
     renderer = "gymnasium.envs.mujoco.mujoco_rendering.MujocoRenderer"
     monkeypatch.setattr(renderer, lambda *given: given)
-    assert plain.renderer(plain.lane())[-1] == {}
-    assert special.renderer(special.lane())[-1] == chosen
+    assert plain.renderer(plain.lane(1000))[-1] == {}
+    assert special.renderer(special.lane(1000))[-1] == chosen
 
 
 @pytest.mark.parametrize("kind", [BatchVectorEnv, CheckedVectorEnv])

@@ -186,9 +186,9 @@ def test_objects_do_not_pass_for_their_class():
     """Imported by its name, Times would be called with an environment for its factor."""
     names = env_source("CartPole-v1", wrappers=[Times(3), Times(3).__call__, Times.twice]).wrappers
     assert names == (
-        "tests.envs.test_source:Times object",
-        "tests.envs.test_source:Times.__call__ object",
-        "tests.envs.test_source:Times.twice",
+        f"{__name__}:Times object",
+        f"{__name__}:Times.__call__ object",
+        f"{__name__}:Times.twice",
     )
     for name in names[:2]:
         with pytest.raises(BadRequest, match="go on from Python with the same wrappers"):

@@ -176,7 +176,7 @@ def test_the_command_line_says_it_in_one_line(tmp_path, capsys):
 
 def test_the_time_limit_of_a_vector_environment_is_found():
     env = SyncVectorEnv([lambda: TimeLimit(Endless(), 7)] * 2)
-    assert mppo.envs.source.task(env).horizon == 7
-    assert mppo.envs.source.task(SyncVectorEnv([Endless] * 2)).horizon is None
+    assert mppo.envs.source.env_source(env).horizon == 7
+    assert mppo.envs.source.env_source(SyncVectorEnv([Endless] * 2)).horizon is None
     known = gymnasium.make_vec("CartPole-v1", num_envs=2)
-    assert mppo.envs.source.task(known).horizon == 500
+    assert mppo.envs.source.env_source(known).horizon == 500

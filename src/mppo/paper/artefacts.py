@@ -147,7 +147,7 @@ def known_name(name: str, known: Iterable[str] = ARTEFACTS) -> str:
     if name in ARTEFACTS:
         kind = ARTEFACTS[name].kind
         raise BadRequest(f'"{name}" is a {kind}: mppo paper {kind} {name} ...')
-    hint = did_you_mean(name, known) or f"; there are {', '.join(known)}"
+    hint = did_you_mean(name, known, f"There are: {', '.join(known)}")
     raise BadRequest(f'unknown table or figure "{name}"{hint}')
 
 

@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 
 from mppo.acting.kernel import ACTIVATIONS, Forward, outputs, pack
+from mppo.acting.noise import drawn
 from mppo.algorithm import filters
 from mppo.algorithm.heads import Categorical, Gaussian, Head, Product
 from mppo.algorithm.networks import Mlp
 from mppo.algorithm.policies import Architecture, Policy
+from mppo.algorithm.styles import ALIKE, Style
 from mppo.algorithm.types import Network
 from mppo.machine.lazy import jax
 
@@ -32,15 +34,17 @@ class Actor:
     """
 
     head: Head
+    style: Style
 
-    def __init__(self, architecture: Architecture, policy: Policy):
+    def __init__(self, architecture: Architecture, policy: Policy, style: Style = ALIKE):
         host: Policy = jax.device_get(policy)
-        self.head = architecture.head
+        self.head, self.style = architecture.head, style
         network = architecture.network
         self._free = np.array(host.parameters.free, np.float32)
-        self._filtered = architecture.filtered
+        self._filtered = architecture.filtered and not filters.is_raw(host.filter)
         self._mean = np.array(host.filter.mean, np.float32)
-        variance = np.maximum(host.filter.deviations / host.filter.count, filters.VARIANCE_FLOOR)
+        count = host.filter.count if self._filtered else 1.0
+        variance = np.maximum(host.filter.deviations / count, filters.VARIANCE_FLOOR)
         self._inverse = (1 / np.sqrt(variance)).astype(np.float32)
         self._apply = self._forward = None
         if isinstance(network, Mlp):
@@ -78,7 +82,7 @@ class Actor:
 
     def noise(self, generator: np.random.Generator, steps: int) -> np.ndarray:
         """Noise for `steps` actions, scaled so that `act` has only to add it."""
-        noise = self.head.noise(generator, (steps,))
+        noise = drawn(self.head, generator, steps, self.style)
         if isinstance(self.head, Gaussian):
             noise *= np.exp(self._free)
         return noise

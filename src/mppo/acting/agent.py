@@ -88,6 +88,7 @@ def architecture_of(method: Method, spaces: Spaces) -> Architecture:
         method.network,
         method.observation_filter != "none",
         spaces.action_scale,
+        any(one.filter == "none" for one in method.styles),
     )
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from mppo.algorithm.networks import Layer
 from mppo.machine.lazy import jax, jnp
 
 CLIP = 5.0  # standard deviations
 VARIANCE_FLOOR = 1e-2
 FIRST_COUNT = 1e-2  # weight of the prior: mean 0, variance 1
+RAW = 0.0  # the count that marks a filter which leaves observations as they are
 
 
 class Filter(NamedTuple):
@@ -51,3 +53,21 @@ def scale(filter: Filter) -> jax.Array:
 def apply(filter: Filter, observation: jax.Array) -> jax.Array:
     """One observation in standard deviations from the mean, clipped."""
     return jnp.clip((observation - filter.mean) / scale(filter), -CLIP, CLIP)
+
+
+def is_raw(filter: Filter) -> jax.Array:
+    """Whether the policy behind it sees observations as they are."""
+    return filter.count == RAW
+
+
+def folded(layer: Layer, old: Filter, new: Filter) -> Layer:
+    """The first layer that makes of the new filter's numbers what it made of the old one's.
+
+    Exact but for rounding where neither filter clips: W' = W s'/s, b' = b + W (m' - m) / s.
+    """
+    before, after = scale(old), scale(new)
+    shift = (new.mean - old.mean) / before
+    return layer._replace(
+        weights=layer.weights * (after / before)[:, None],
+        biases=layer.biases + shift @ layer.weights,
+    )

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from mppo.algorithm import filters
 from mppo.algorithm.advantages import estimate_advantages, scale
 from mppo.algorithm.methods import Method
+from mppo.algorithm.paths import incentives, look, random_policy, warmed_up
 from mppo.algorithm.performance import (
     Outcome,
     Unfinished,
@@ -42,7 +43,8 @@ def init(method: Method, architecture: Architecture, key: jax.Array) -> State:
     policy_key, value_key, exploration_key, run_key = jax.random.split(key, 4)
 
     def path(k: jax.Array) -> Member:
-        policy = architecture.init(jax.random.fold_in(policy_key, k))
+        number = k % len(method.styles) if method.styles else ()
+        policy = random_policy(method, architecture, number, jax.random.fold_in(policy_key, k))
         entropy = mean_entropy(
             architecture,
             policy,
@@ -55,6 +57,7 @@ def init(method: Method, architecture: Architecture, key: jax.Array) -> State:
             jnp.asarray(0.0),
             entropy,
             fresh_record(method.estimator.memory),
+            number,
         )
 
     value = lambda k: method.critic.init(
@@ -115,8 +118,8 @@ def learn(
     state, path, outcome, counted = measure(  # line 6
         method, architecture, state, i, seen, unfinished
     )
-    rewards = method.exploration.reward(architecture, state.exploration, seen)
-    v, shaped = i % method.value_networks, seen._replace(rewards=rewards)
+    paid = incentives(method, architecture, state.exploration, path.style, seen)
+    v, shaped = i % method.value_networks, seen._replace(rewards=paid.rewards)
     value, raw, log = fit_value(method, member(state.values, v), shaped, value_key)  # lines 7-8
     batch = as_batch(method, architecture, path.policy, seen, raw)
     policy, optimiser, step = method.optimiser.update(  # line 9
@@ -124,15 +127,14 @@ def learn(
         path.optimiser,
         path.policy,
         batch,
-        method.exploration.bonus(architecture, state.exploration),
+        paid.bonus,
         policy_key,
     )
     length = jnp.sum(counted.lengths) / jnp.maximum(jnp.sum(counted.ended), 1)
-    # advantages of shaped rewards are none of the task's return (decision 0006)
-    reading = method.gain if rewards is seen.rewards else "none"
-    gain = performance_gain(reading, architecture, policy, batch, length)  # line 10
+    gain = performance_gain(paid.gain, architecture, policy, batch, length)  # line 10
+    gain = gain * paid.of_the_task if method.styles else gain
     entropy = mean_entropy(architecture, policy, batch.observations, method.entropy_index)
-    improved = Member(policy, optimiser, path.performance + gain, entropy, path.record)
+    improved = Member(policy, optimiser, path.performance + gain, entropy, path.record, path.style)
     exploration, bonus_log = method.exploration.update(
         architecture, state.exploration, path.policy, path.record.measured, seen, bonus_key
     )
@@ -196,7 +198,15 @@ def measure(
     path = path._replace(record=record, performance=performance)
     # the filter moves with the improved policy: what stays in the buffer stays what it was
     observations = seen.observations.reshape(-1, architecture.observation_size)
-    policy = path.policy._replace(filter=filters.update(path.policy.filter, observations))
+    first = state.iteration == 0
+    policy = look(method, path.policy, path.style, observations, first)
+    if method.folds:
+        population = state.population
+        warm = warmed_up(
+            method, population.policy.filter, population.style, observations, first
+        )
+        population = population._replace(policy=population.policy._replace(filter=warm))
+        state = state._replace(population=population)
     return state, path._replace(policy=policy), outcome, counted
 
 
@@ -265,7 +275,9 @@ def _stored(
     """Lines 11 and 12: the buffer with the improved path, or all as before if that is not sound."""
     # in its own place it overwrites all that line 6 wrote: XLA need not write that first
     population = before
-    if method.replacement == "worst":
+    if method.folds:  # the first batch has moved the filters of all paths
+        population = _kept(sound, measured, before)
+    elif method.replacement == "worst":
         population = put(before, i, _kept(sound, member(measured, i), member(before, i)))
     population = put(population, slot, _kept(sound, improved, member(before, slot)))
     return _share_filter(population, slot) if method.observation_filter == "shared" else population

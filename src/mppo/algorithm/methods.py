@@ -16,6 +16,7 @@ from mppo.algorithm.optimisers.trpo import Trpo
 from mppo.algorithm.performance import BatchMean, Shrunk, Window
 from mppo.algorithm.picking import Best, MaxEntropy, RoundRobin, Uniform, Weighted
 from mppo.algorithm.population import Replacement
+from mppo.algorithm.styles import Style, style
 from mppo.algorithm.surrogate import Gain
 from mppo.algorithm.types import Estimator, Exploration, Network, Optimiser, Picking
 
@@ -72,8 +73,14 @@ class Method:
     """Pass samples to the environment raw or clipped to bounds; auto: raw on the paper's tasks."""
     envs: int = 0
     """Environments side by side; 0: as many whole episodes as fit into a batch."""
+    styles: tuple[Style, ...] = ()
+    """How each path explores, in turn: names (alike, apart, persistent, curious) or name:field=value
+    changes of them; none: all paths begin alike."""
 
     def __post_init__(self) -> None:
+        made = (style(one) if isinstance(one, str) else one for one in self.styles)
+        object.__setattr__(self, "styles", tuple(made))
+        self._check_styles()
         for name, low in (("paths", 1), ("batch_size", 2), ("envs", 0)):
             if getattr(self, name) < low:
                 raise ValueError(f"{name} is {getattr(self, name)}; it must be at least {low}")
@@ -89,10 +96,39 @@ class Method:
         if self.tsallis_index <= 0:
             raise ValueError(f"tsallis_index is {self.tsallis_index}; it must be positive")
 
+    def _check_styles(self) -> None:
+        """Raise for styles that the rest of the method leaves without effect."""
+        if len(self.styles) > self.paths:
+            raise ValueError(
+                f"there are {len(self.styles)} styles for {self.paths} paths; give at most one for "
+                "each path (--paths)"
+            )
+        paid = any(one.bonus for one in self.styles)
+        bonus = not isinstance(self.exploration, NoBonus)
+        if paid and not bonus:
+            raise ValueError(
+                "a style takes a bonus, and the method has none; add --exploration curiosity"
+            )
+        if self.styles and bonus and not paid:
+            raise ValueError("the method has a bonus, and no style takes it; give one bonus=1")
+        sights = {one.filter for one in self.styles} - {"running"}
+        if sights and self.observation_filter != "per-path":
+            raise ValueError(
+                f"a style has the filter {sorted(sights)[0]!r}, which needs the observation_filter "
+                f"per-path; it is {self.observation_filter!r}"
+            )
+        if "folded" in sights and not isinstance(self.network, Mlp):
+            raise ValueError(f"the filter 'folded' needs an Mlp; the network is {self.network!r}")
+
     @property
     def value_networks(self) -> int:
         """How many value networks there are; path i uses number i modulo this."""
         return self.paths if self.value == "independent" else 1
+
+    @property
+    def folds(self) -> bool:
+        """Whether some filters move without changing their policies."""
+        return any(one.filter == "folded" for one in self.styles)
 
     @property
     def entropy_index(self) -> float:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from mppo.algorithm import filters
 from mppo.algorithm.filters import Filter
 from mppo.algorithm.heads import Head
 from mppo.algorithm.networks import Mlp
+from mppo.algorithm.styles import ALIKE_SCALE
 from mppo.algorithm.types import Network, PyTree
 from mppo.machine.lazy import jax, jnp
-
-OUTPUT_SCALE = 0.01  # of the last layer's first weights: all actions alike at the start
 
 
 class Parameters(NamedTuple):
@@ -38,13 +37,17 @@ class Architecture:
     network: Network = Mlp()
     filtered: bool = True
     action_scale: tuple[float, ...] = ()  # bounds of the actions, 1 where there are none
+    some_raw: bool = False  # some policies see observations as they are, by their filter's mark
 
-    def init(self, key: jax.Array) -> Policy:
-        """A random policy."""
-        network = self.network.init(key, self.observation_size, self.head.outputs, OUTPUT_SCALE)
-        return Policy(
-            Parameters(network, jnp.zeros(self.head.free)), filters.init(self.observation_size)
-        )
+    def init(
+        self, key: jax.Array, output_scale: Any = ALIKE_SCALE, log_std: Any = 0.0, raw: Any = False
+    ) -> Policy:
+        """A random policy; `output_scale` is one number or one for each output."""
+        network = self.network.init(key, self.observation_size, self.head.outputs, output_scale)
+        filter = filters.init(self.observation_size)
+        if self.some_raw:
+            filter = filter._replace(count=jnp.where(raw, filters.RAW, filter.count))
+        return Policy(Parameters(network, jnp.zeros(self.head.free) + log_std), filter)
 
     def statistics(self, policy: Policy, observation: jax.Array) -> jax.Array:
         """The statistics of the action distribution at one observation."""
@@ -56,7 +59,12 @@ class Architecture:
         return jax.vmap(self._seen, in_axes=(None, 0))(policy, observations)
 
     def _seen(self, policy: Policy, observation: jax.Array) -> jax.Array:
-        return filters.apply(policy.filter, observation) if self.filtered else observation
+        if not self.filtered:
+            return observation
+        seen = filters.apply(policy.filter, observation)
+        if self.some_raw:
+            return jnp.where(filters.is_raw(policy.filter), observation, seen)
+        return seen
 
     def log_prob(self, policy: Policy, observation: jax.Array, action: jax.Array) -> jax.Array:
         """Log probability (density) of one action."""

@@ -32,6 +32,7 @@ class Member(NamedTuple):
     performance: jax.Array  # J_k
     entropy: jax.Array  # H_k
     record: Record
+    style: PyTree = ()  # its number among the method's styles, where there are any
 
 
 def fresh_record(memory: int) -> Record:

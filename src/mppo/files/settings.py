@@ -14,6 +14,7 @@ from typing import Any
 from mppo.algorithm.critic import Critic
 from mppo.algorithm.methods import COMPONENTS, METHODS, Method
 from mppo.algorithm.networks import Mlp
+from mppo.algorithm.styles import Style
 from mppo.errors import BadRequest, did_you_mean, in_words, no_schedule
 from mppo.files import foreign_names
 from mppo.files.evaluation import Evaluation
@@ -22,6 +23,7 @@ _PLAIN: dict[str, type] = {
     "method": Method,
     "critic": Critic,
     "mlp": Mlp,
+    "style": Style,
     "evaluation": Evaluation,
 }
 _KINDS: dict[str, type] = _PLAIN | {

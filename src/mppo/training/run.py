@@ -17,6 +17,7 @@ from mppo.algorithm.methods import Method
 from mppo.algorithm.networks import Mlp
 from mppo.algorithm.performance import Unfinished
 from mppo.algorithm.policies import Architecture
+from mppo.algorithm.styles import ALIKE, Style
 from mppo.algorithm.types import Trajectories
 from mppo.envs.batched.maze import MazeVector
 from mppo.envs.source import EnvSource
@@ -172,10 +173,16 @@ class Run:
         self._previous = picked
         return i, policy
 
+    def style_of(self, path: int) -> Style:
+        """How a path explores."""
+        if not self.method.styles:
+            return ALIKE
+        return self.method.styles[int(self.state.population.style[path])]
+
     def _collect(self, policy, path: int, iteration: int) -> Trajectories:
         started = time.perf_counter()
         self.doing = f"collecting with path {path}"
-        actor = Actor(self.architecture, policy)
+        actor = Actor(self.architecture, policy, self.style_of(path))
         self.trajectories, self._here = self.collector(actor, path, iteration), True
         if isinstance(self.collector.envs, MazeVector):
             self._count_visits(self.collector.envs, self.trajectories, path)

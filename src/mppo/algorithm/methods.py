@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from mppo.algorithm.advantages import Scaling, TimeLimit
+from mppo.algorithm.contest import Contest
 from mppo.algorithm.critic import Critic
 from mppo.algorithm.exploration.curiosity import Curiosity
 from mppo.algorithm.exploration.diversity import Diversity
@@ -74,8 +75,8 @@ class Method:
     envs: int = 0
     """Environments side by side; 0: as many whole episodes as fit into a batch."""
     styles: tuple[Style, ...] = ()
-    """How each path explores, in turn: names (alike, apart, persistent, curious) or name:field=value
-    changes of them; none: all paths begin alike."""
+    """How each path explores, in turn: names (alike, apart, persistent, curious), or changes of
+    them as in apart:sigma=0.5; none: all paths begin alike."""
 
     def __post_init__(self) -> None:
         made = (style(one) if isinstance(one, str) else one for one in self.styles)
@@ -126,6 +127,22 @@ class Method:
         return self.paths if self.value == "independent" else 1
 
     @property
+    def bonus_apart(self) -> bool:
+        """Whether some paths are paid a bonus and others are not: it has a value of its own then."""
+        return any(one.bonus for one in self.styles)
+
+    @property
+    def looks_back(self) -> int:
+        """How many of a path's batches the picking rule looks back on."""
+        return getattr(self.picking, "looks_back", 0)  # a rule of a user's need not have it
+
+    @property
+    def renews(self) -> bool:
+        """Whether the picking rule may have paths drawn anew."""
+        plain = any(not one.bonus for one in self.styles)
+        return isinstance(self.picking, Contest) and plain and len(self.styles) > 1
+
+    @property
     def folds(self) -> bool:
         """Whether some filters move without changing their policies."""
         return any(one.filter == "folded" for one in self.styles)
@@ -144,6 +161,7 @@ COMPONENTS: dict[str, dict[str, type]] = {
         "max-entropy": MaxEntropy,
         "round-robin": RoundRobin,
         "uniform": Uniform,
+        "contest": Contest,
     },
     "estimator": {"batch-mean": BatchMean, "window": Window, "shrunk": Shrunk},
     "exploration": {"none": NoBonus, "curiosity": Curiosity, "diversity": Diversity},

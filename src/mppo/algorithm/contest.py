@@ -71,7 +71,10 @@ class Contest:
     def pick(self, population: Member, iteration: jax.Array, key: jax.Array) -> jax.Array:
         found, progress = self.standing(population), population.progress
         picks = population.record.picks
-        least = lambda among: jnp.argmin(jnp.where(among, picks, jnp.iinfo(jnp.int32).max))
+        first = jnp.argsort(jnp.argsort(-progress.raced)) / len(
+            picks
+        )  # winners of a race before others
+        least = lambda among: jnp.argmin(jnp.where(among, picks + first, jnp.inf))
         # someone is paid: the lead and its challengers take turns
         others = found.open & (jnp.arange(len(picks)) != found.lead)
         others = others & (picks < picks[found.lead])

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from mppo.algorithm import filters
-from mppo.algorithm.advantages import estimate_advantages, scale
+from mppo.algorithm.advantages import carries_signal, estimate_advantages, scale
 from mppo.algorithm.methods import Method
 from mppo.algorithm.paths import came_along, fresh_path, incentives, look, renewed, warmed_up
 from mppo.algorithm.performance import (
@@ -160,7 +160,7 @@ def learn(
         new = _renewed(method, architecture, new, i)
     log |= {"gain": gain, "slot": slot, "advantage_mean": jnp.mean(batch.raw_advantages)}
     log |= {"advantage_std": jnp.std(batch.raw_advantages), **step, **bonus_log, "finite": sound}
-    return new, _metrics(method, new, i, outcome, log)
+    return new, metrics_of(method, new, i, outcome, log)
 
 
 def measure_only(
@@ -176,7 +176,7 @@ def measure_only(
     state = state._replace(iteration=state.iteration + 1)
     zero = jnp.asarray(0.0)
     log = {"gain": zero, "kl": zero, "slot": i, "value_loss": zero, "finite": True}
-    return state, _metrics(method, state, i, outcome, log)
+    return state, metrics_of(method, state, i, outcome, log)
 
 
 def measure(
@@ -249,13 +249,16 @@ def fit_value(method: Method, value, seen: Trajectories, key: jax.Array):
 def _with_bonus(method: Method, value, seen: Trajectories, paid, raw: jax.Array, key: jax.Array):
     """Advantages of task and bonus together, and the bonus's own value network, fitted.
 
-    A path that gets no bonus leaves that network as it is.
+    Both are standardised, so that the weight means the same on every task. A batch that carries no
+    signal of the task is followed by the bonus alone: what is left there is noise of V. A path that
+    gets no bonus leaves the bonus's network as it is.
     """
     extra = seen._replace(rewards=paid.extra)
 
     def learn_it(value):
-        fitted, advantages, _ = fit_value(method, value, extra, jax.random.fold_in(key, 3))
-        return raw + paid.weight * advantages, fitted
+        fitted, bonus, _ = fit_value(method, value, extra, jax.random.fold_in(key, 3))
+        task, bonus = scale(raw, "standardised"), scale(bonus, "standardised")
+        return jnp.where(carries_signal(seen), task + paid.weight * bonus, bonus), fitted
 
     return jax.lax.cond(paid.weight > 0, learn_it, lambda value: (raw, value), value)
 
@@ -331,7 +334,9 @@ def _share_filter(population: Member, i: jax.Array) -> Member:
     return population._replace(policy=population.policy._replace(filter=shared))
 
 
-def _metrics(method: Method, state: State, i: jax.Array, outcome: Outcome, log: Metrics) -> Metrics:
+def metrics_of(
+    method: Method, state: State, i: jax.Array, outcome: Outcome, log: Metrics
+) -> Metrics:
     n, mean, error = summary(outcome)
     population = state.population
     return {

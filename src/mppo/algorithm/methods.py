@@ -78,11 +78,15 @@ class Method:
     """How each path explores, in turn: names (alike, apart, persistent, curious), or changes of
     them as in apart:sigma=0.5; none: all paths begin alike."""
 
+    race: int = 0
+    """Iterations at the start in which many random policies race for the places of paths that
+    begin apart."""
+
     def __post_init__(self) -> None:
         made = (style(one) if isinstance(one, str) else one for one in self.styles)
         object.__setattr__(self, "styles", tuple(made))
         self._check_styles()
-        for name, low in (("paths", 1), ("batch_size", 2), ("envs", 0)):
+        for name, low in (("paths", 1), ("batch_size", 2), ("envs", 0), ("race", 0)):
             if getattr(self, name) < low:
                 raise ValueError(f"{name} is {getattr(self, name)}; it must be at least {low}")
         for name in ("gamma", "gae_lambda"):
@@ -112,6 +116,10 @@ class Method:
             )
         if self.styles and bonus and not paid:
             raise ValueError("the method has a bonus, and no style takes it; give one bonus=1")
+        if self.race and not (self.looks_back and any(one.starts_apart for one in self.styles)):
+            raise ValueError(
+                f"race is {self.race}, which needs --picking contest and a style that begins apart"
+            )
         sights = {one.filter for one in self.styles} - {"running"}
         if sights and self.observation_filter != "per-path":
             raise ValueError(
@@ -128,7 +136,7 @@ class Method:
 
     @property
     def bonus_apart(self) -> bool:
-        """Whether some paths are paid a bonus and others are not: it has a value of its own then."""
+        """Whether paths differ in the bonus they are paid, which then has a value of its own."""
         return any(one.bonus for one in self.styles)
 
     @property

@@ -70,7 +70,8 @@ def _no_progress(method: Method, number: PyTree) -> PyTree:
         return ()
     unknown = jnp.full(method.looks_back, jnp.nan)
     curious = of_style(method, "bonus", number) > 0 if method.styles else jnp.asarray(False)
-    return Progress(unknown, unknown, jnp.asarray(jnp.inf), jnp.asarray(-jnp.inf), curious)
+    most = jnp.asarray(jnp.inf)
+    return Progress(unknown, unknown, most, -most, curious, -most)
 
 
 def came_along(progress: Progress, record: Record, counted: Outcome) -> Progress:
@@ -96,12 +97,14 @@ def renewed(
     }
     following = jnp.asarray(list(after.values()))[population.style[i]]
     fresh = fresh_path(method, architecture, following, key)
-    if method.folds:  # it looks through a filter that has seen what its predecessor saw
-        fresh = fresh._replace(policy=_with_sight(method, fresh, member(population, i)))
+    fresh = fresh._replace(policy=in_sight_of(method, fresh, member(population, i)))
     return put(population, i, fresh)
 
 
-def _with_sight(method: Method, fresh: Member, old: Member) -> Policy:
+def in_sight_of(method: Method, fresh: Member, old: Member) -> Policy:
+    """The policy of a fresh path; a folded filter of it has seen what its predecessor's saw."""
+    if not method.folds:
+        return fresh.policy
     folded = of_style(method, "filter", fresh.style) == SIGHTS.index("folded")
     known = folded & ~filters.is_raw(old.policy.filter)
     return fresh.policy._replace(filter=_choose(known, old.policy.filter, fresh.policy.filter))

@@ -32,6 +32,7 @@ class Progress(NamedTuple):
     lowest: jax.Array  # return of any of its episodes
     highest: jax.Array
     curious: jax.Array  # whether it learns from a bonus too
+    raced: jax.Array  # return with which it won its place; -inf without a race
 
 
 class Member(NamedTuple):

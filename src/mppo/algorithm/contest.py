@@ -29,9 +29,12 @@ class Contest:
 
     The lead is the most picked of the paths that are not clearly worse than the best: what was
     learnt so far is not left for a difference that may be noise. A path may overtake while
-    J + caution * error + ahead * growth lies above J + ahead * growth of the lead. The first path is never given up before `patience` picks. While no episode of any path
-    was paid otherwise than another, paths with a bonus of their own learn from it, and every
-    `share`-th pick tries one of the others, which is drawn anew afterwards.
+    J + caution * error + ahead * growth lies above J + ahead * growth of the lead; one that was
+    never tried, if it won its place with as much in a race, or if the lead no longer grows. The
+    first path is never given up before `patience` picks.
+
+    While no episode of any path was paid otherwise than another, paths with a bonus of their own
+    learn from it, and every `share`-th pick tries one of the others, which is drawn anew afterwards.
     """
 
     caution: float = 1.0
@@ -64,9 +67,12 @@ class Contest:
         best = jnp.argmax(known)
         level = known + error >= performance[best] - error[best]
         lead = jnp.argmax(jnp.where(level, picks + jax.nn.sigmoid(known - known[best]), -1.0))
-        soon = performance + self.ahead * jax.vmap(growth)(progress.means, progress.errors)
+        grows = jax.vmap(growth)(progress.means, progress.errors)
+        soon = performance + self.ahead * grows
+        stalled = (grows[lead] <= 0) & (picks[lead] >= self.looks_back)
+        promising = jnp.where(tried, soon + error >= soon[lead], progress.raced >= soon[lead])
         waits = (jnp.arange(len(picks)) == 0) & (picks < self.patience)
-        return Standing(lead, ~tried | waits | (soon + error >= soon[lead]))
+        return Standing(lead, promising | waits | (~tried & stalled))
 
     def pick(self, population: Member, iteration: jax.Array, key: jax.Array) -> jax.Array:
         found, progress = self.standing(population), population.progress
@@ -93,7 +99,7 @@ class Contest:
         return jnp.argmax(jnp.where(known, population.performance, -jnp.inf)).astype(jnp.int32)
 
     def renews(self, population: Member, i: jax.Array) -> jax.Array:
-        """Whether path i, just rolled out, is to be drawn anew: it found nothing and cannot learn."""
+        """Whether path i, just rolled out, is to be drawn anew: it has nothing to learn from."""
         progress: Progress = population.progress
         return ~jnp.any(varied(progress)) & ~progress.curious[i] & jnp.any(progress.curious)
 

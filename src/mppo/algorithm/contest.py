@@ -34,7 +34,7 @@ class Contest:
     first path is never given up before `patience` picks.
 
     While no episode of any path was paid otherwise than another, paths with a bonus of their own
-    learn from it, and every `share`-th pick tries one of the others, which is drawn anew afterwards.
+    learn from it, and every `share`-th pick tries one of the others, which is then drawn anew.
     """
 
     caution: float = 1.0

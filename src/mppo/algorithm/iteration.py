@@ -20,7 +20,7 @@ from mppo.algorithm.performance import (
 from mppo.algorithm.policies import Architecture, Policy
 from mppo.algorithm.population import Member, member, put, slot_for
 from mppo.algorithm.surrogate import log_probs, mean_entropy, performance_gain, statistics
-from mppo.algorithm.types import Batch, PyTree, Trajectories
+from mppo.algorithm.types import Batch, Bonus, PyTree, Trajectories
 from mppo.machine.lazy import jax, jnp
 
 Metrics = dict[str, Any]
@@ -36,6 +36,7 @@ class State(NamedTuple):
     current: jax.Array  # the slot of the policy improved last
     iteration: jax.Array
     key: jax.Array  # of the run; an iteration derives its own from it
+    shared: PyTree = ()  # what the paths remember together
 
 
 def init(method: Method, architecture: Architecture, key: jax.Array) -> State:
@@ -56,6 +57,7 @@ def init(method: Method, architecture: Architecture, key: jax.Array) -> State:
         jnp.asarray(0, jnp.int32),
         jnp.asarray(0, jnp.int32),
         run_key,
+        method.sharing.init(architecture),
     )
 
 
@@ -132,7 +134,7 @@ def learn(
         path.optimiser,
         path.policy,
         batch,
-        paid.bonus,
+        _objective(method, architecture, old.shared, value, paid.bonus, key),
         policy_key,
     )
     length = jnp.sum(counted.lengths) / jnp.maximum(jnp.sum(counted.ended), 1)
@@ -155,6 +157,7 @@ def learn(
         jnp.where(sound, slot, old.current),
         old.iteration + sound,
         old.key,
+        _kept(sound, method.sharing.update(old.shared, seen, method.gamma), old.shared),
     )
     if method.renews:
         new = _renewed(method, architecture, new, i)
@@ -244,6 +247,19 @@ def fit_value(method: Method, value, seen: Trajectories, key: jax.Array):
     explained = jnp.where(total > 1e-12, 1 - unexplained / jnp.maximum(total, 1e-12), 0.0)
     log = {"value_loss": loss, "explained_variance": explained, "value_refused": ~sound}
     return fitted, advantages.advantages, log
+
+
+def _objective(
+    method: Method, architecture: Architecture, shared: PyTree, value, bonus: Bonus, key: jax.Array
+) -> Bonus:
+    """What is added to the surrogate: the exploration's bonus and what paths share."""
+    values = lambda observations: method.critic.values(value, observations)
+    imitation = method.sharing.bonus(architecture, shared, values, jax.random.fold_in(key, 5))
+    if imitation is None:
+        return bonus
+    return lambda policy, observations: (
+        bonus(policy, observations) + imitation(policy, observations)
+    )
 
 
 def _with_bonus(method: Method, value, seen: Trajectories, paid, raw: jax.Array, key: jax.Array):

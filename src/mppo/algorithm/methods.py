@@ -17,6 +17,7 @@ from mppo.algorithm.optimisers.trpo import Trpo
 from mppo.algorithm.performance import BatchMean, Shrunk, Window
 from mppo.algorithm.picking import Best, MaxEntropy, RoundRobin, Uniform, Weighted
 from mppo.algorithm.population import Replacement
+from mppo.algorithm.sharing import NoSharing, Successes
 from mppo.algorithm.styles import Style, style
 from mppo.algorithm.surrogate import Gain
 from mppo.algorithm.types import Estimator, Exploration, Network, Optimiser, Picking
@@ -81,6 +82,9 @@ class Method:
     race: int = 0
     """Iterations at the start in which many random policies race for the places of paths that
     begin apart."""
+
+    sharing: NoSharing | Successes = NoSharing()
+    """What paths learn from the episodes of others."""
 
     def __post_init__(self) -> None:
         made = (style(one) if isinstance(one, str) else one for one in self.styles)
@@ -173,6 +177,7 @@ COMPONENTS: dict[str, dict[str, type]] = {
     },
     "estimator": {"batch-mean": BatchMean, "window": Window, "shrunk": Shrunk},
     "exploration": {"none": NoBonus, "curiosity": Curiosity, "diversity": Diversity},
+    "sharing": {"no-sharing": NoSharing, "successes": Successes},
     "network": {"mlp": Mlp},
 }
 """The alternatives of every axis of the design space, by the name used everywhere."""

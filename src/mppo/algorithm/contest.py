@@ -20,18 +20,19 @@ class Standing(NamedTuple):
     """What the rule makes of K paths."""
 
     lead: jax.Array  # the most picked of those that the best one does not clearly beat
+    stalled: jax.Array  # whether the lead no longer grows
     open: jax.Array  # [K] whether it may still overtake the lead
 
 
 @dataclass(frozen=True)
 class Contest:
     """The leading path and, in turn with it, those that may still overtake it.
-
     The lead is the most picked of the paths that are not clearly worse than the best: what was
     learnt so far is not left for a difference that may be noise. A path may overtake while
     J + caution * error + ahead * growth lies above J + ahead * growth of the lead; one that was
     never tried, if it won its place with as much in a race, or if the lead no longer grows. The
-    first path is never given up before `patience` picks.
+    first path is never given up before `patience` picks, and a lead that no longer grows waits
+    until none is left that might overtake it.
 
     While no episode of any path was paid otherwise than another, paths with a bonus of their own
     learn from it, and every `share`-th pick tries one of the others, which is then drawn anew.
@@ -39,9 +40,9 @@ class Contest:
 
     caution: float = 1.0
     """Standard errors that J may be off."""
-    ahead: float = 10.0
+    ahead: float = 50.0
     """Picks over which the growth of a path is expected to go on."""
-    patience: int = 10
+    patience: int = 20
     """Picks of the first path before it may be given up."""
     share: int = 4
     """While nothing is paid: one pick in so many goes to paths without a bonus."""
@@ -72,7 +73,7 @@ class Contest:
         stalled = (grows[lead] <= 0) & (picks[lead] >= self.looks_back)
         promising = jnp.where(tried, soon + error >= soon[lead], progress.raced >= soon[lead])
         waits = (jnp.arange(len(picks)) == 0) & (picks < self.patience)
-        return Standing(lead, promising | waits | (~tried & stalled))
+        return Standing(lead, stalled, promising | waits | (~tried & stalled))
 
     def pick(self, population: Member, iteration: jax.Array, key: jax.Array) -> jax.Array:
         found, progress = self.standing(population), population.progress
@@ -84,7 +85,7 @@ class Contest:
         # someone is paid: the lead and its challengers take turns
         others = found.open & (jnp.arange(len(picks)) != found.lead)
         others = others & (picks < picks[found.lead])
-        turn = (iteration % 2 == 1) & jnp.any(others)
+        turn = ((iteration % 2 == 1) | found.stalled) & jnp.any(others)
         paid = jnp.where(turn, least(others), found.lead)
         # nobody is
         curious = progress.curious | ~jnp.any(progress.curious)

@@ -6,7 +6,13 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from mppo.algorithm import filters
-from mppo.algorithm.advantages import carries_signal, estimate_advantages, scale
+from mppo.algorithm.advantages import (
+    carries_signal,
+    estimate_advantages,
+    scale,
+    without_ends,
+)
+from mppo.algorithm.exploration.rnd import Rnd
 from mppo.algorithm.methods import Method
 from mppo.algorithm.paths import came_along, fresh_path, incentives, look, renewed, warmed_up
 from mppo.algorithm.performance import (
@@ -270,6 +276,8 @@ def _with_bonus(method: Method, value, seen: Trajectories, paid, raw: jax.Array,
     gets no bonus leaves the bonus's network as it is.
     """
     extra = seen._replace(rewards=paid.extra)
+    if isinstance(method.exploration, Rnd) and not method.exploration.episodic:
+        extra = without_ends(extra)
 
     def learn_it(value):
         fitted, bonus, _ = fit_value(method, value, extra, jax.random.fold_in(key, 3))

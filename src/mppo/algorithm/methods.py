@@ -11,6 +11,7 @@ from mppo.algorithm.critic import Critic
 from mppo.algorithm.exploration.curiosity import Curiosity
 from mppo.algorithm.exploration.diversity import Diversity
 from mppo.algorithm.exploration.none import NoBonus
+from mppo.algorithm.exploration.rnd import Rnd
 from mppo.algorithm.networks import Mlp
 from mppo.algorithm.optimisers.ppo import Ppo
 from mppo.algorithm.optimisers.trpo import Trpo
@@ -140,8 +141,8 @@ class Method:
 
     @property
     def bonus_apart(self) -> bool:
-        """Whether paths differ in the bonus they are paid, which then has a value of its own."""
-        return any(one.bonus for one in self.styles)
+        """Whether the bonus has a value of its own: where paths differ in it, and with RND."""
+        return any(one.bonus for one in self.styles) or isinstance(self.exploration, Rnd)
 
     @property
     def looks_back(self) -> int:
@@ -176,7 +177,7 @@ COMPONENTS: dict[str, dict[str, type]] = {
         "contest": Contest,
     },
     "estimator": {"batch-mean": BatchMean, "window": Window, "shrunk": Shrunk},
-    "exploration": {"none": NoBonus, "curiosity": Curiosity, "diversity": Diversity},
+    "exploration": {"none": NoBonus, "curiosity": Curiosity, "diversity": Diversity, "rnd": Rnd},
     "sharing": {"no-sharing": NoSharing, "successes": Successes},
     "network": {"mlp": Mlp},
 }

@@ -120,10 +120,13 @@ def incentives(
     """
     shaped = method.exploration.reward(architecture, state, seen)
     bonus = method.exploration.bonus(architecture, state)
-    if not method.styles:
+    if not method.bonus_apart:
         gain: Gain = method.gain if shaped is seen.rewards else "none"
         return Incentives(shaped, jnp.zeros(()), 0.0, bonus, gain)
-    weight = of_style(method, "bonus", number)
+    if method.styles:
+        weight = of_style(method, "bonus", number)
+    else:
+        weight = jnp.asarray(method.exploration.weight)  # type: ignore
     weighted: Bonus = lambda policy, observations: weight * bonus(policy, observations)
     return Incentives(seen.rewards, shaped - seen.rewards, weight, weighted, method.gain)
 

@@ -199,6 +199,37 @@ def family(name: str, base: Method, paths: int) -> dict[str, Method]:
     }
 
 
+SPREAD = (
+    "curious:choice_persistence=0.9",
+    "apart:choice_persistence=0.95",
+    "apart:filter=folded,choice_persistence=0.9",
+    "persistent:choice_persistence=0.8",
+    "apart:choice_persistence=0.9",
+    "apart:filter=folded,choice_persistence=0.9",
+    "alike:sigma=0.3",
+    "apart:filter=folded",
+)
+"""The styles of spread paths: the first is the one that learns where exploration is easy."""
+
+
+def spread(base: Method, race: int) -> Method:
+    """Spread paths: one style of exploration for each path, and a contest between them."""
+    return replace(
+        base,
+        paths=len(SPREAD),
+        styles=tuple(map(style, SPREAD)),
+        picking=Contest(),
+        estimator=Window(),
+        exploration=Curiosity(),
+        race=race,
+    )
+
+
 PPO_CRITIC = Critic(epochs=10, learning_rate=3e-4, adam_epsilon=1e-5)
 METHODS: dict[str, Method] = family("trpo", Method(Trpo()), paths=8)
 METHODS |= family("ppo", Method(Ppo(), critic=PPO_CRITIC, batch_size=2048), paths=2)
+PAPER_METHODS = tuple(METHODS)
+METHODS |= {
+    "sp-trpo": spread(METHODS["trpo"], race=4),
+    "sp-ppo": spread(METHODS["ppo"], race=10),
+}

@@ -15,6 +15,8 @@ from mppo.algorithm.population import Member, Progress
 from mppo.errors import check_ranges
 from mppo.machine.lazy import jax, jnp
 
+SLOW = 0.1  # of the spread of J: a lead that is to gain less than this no longer grows
+
 
 class Standing(NamedTuple):
     """What the rule makes of K paths."""
@@ -70,7 +72,9 @@ class Contest:
         lead = jnp.argmax(jnp.where(level, picks + jax.nn.sigmoid(known - known[best]), -1.0))
         grows = jax.vmap(growth)(progress.means, progress.errors)
         soon = performance + self.ahead * grows
-        stalled = (grows[lead] <= 0) & (picks[lead] >= self.looks_back)
+        spread = performance[best] - jnp.min(jnp.where(tried, performance, jnp.inf))
+        slow = self.ahead * grows[lead] <= SLOW * spread
+        stalled = slow & (picks[lead] >= self.looks_back)
         promising = jnp.where(tried, soon + error >= soon[lead], progress.raced >= soon[lead])
         waits = (jnp.arange(len(picks)) == 0) & (picks < self.patience)
         return Standing(lead, stalled, promising | waits | (~tried & stalled))

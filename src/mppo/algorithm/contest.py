@@ -32,9 +32,9 @@ class Contest:
     The lead is the most picked of the paths that are not clearly worse than the best: what was
     learnt so far is not left for a difference that may be noise. A path may overtake while
     J + caution * error + ahead * growth lies above J + ahead * growth of the lead; one that was
-    never tried, if it won its place with as much in a race, or if the lead no longer grows. The
-    first path is never given up before `patience` picks, and a lead that no longer grows waits
-    until none is left that might overtake it.
+    never tried, if it won its place with as much in a race, or was in none and the lead no longer
+    grows. The first path is never given up before `patience` picks, and a lead that no longer
+    grows waits until none is left that might overtake it.
 
     While no episode of any path was paid otherwise than another, paths with a bonus of their own
     learn from it, and every `share`-th pick tries one of the others, which is then drawn anew.
@@ -77,7 +77,8 @@ class Contest:
         stalled = slow & (picks[lead] >= self.looks_back)
         promising = jnp.where(tried, soon + error >= soon[lead], progress.raced >= soon[lead])
         waits = (jnp.arange(len(picks)) == 0) & (picks < self.patience)
-        return Standing(lead, stalled, promising | waits | (~tried & stalled))
+        unknown = ~tried & jnp.isneginf(progress.raced)
+        return Standing(lead, stalled, promising | waits | (unknown & stalled))
 
     def pick(self, population: Member, iteration: jax.Array, key: jax.Array) -> jax.Array:
         found, progress = self.standing(population), population.progress

@@ -108,11 +108,6 @@ class Method:
 
     def _check_styles(self) -> None:
         """Raise for styles that the rest of the method leaves without effect."""
-        if len(self.styles) > self.paths:
-            raise ValueError(
-                f"there are {len(self.styles)} styles for {self.paths} paths; give at most one for "
-                "each path (--paths)"
-            )
         paid = any(one.bonus for one in self.styles)
         bonus = not isinstance(self.exploration, NoBonus)
         if paid and not bonus:
@@ -121,9 +116,9 @@ class Method:
             )
         if self.styles and bonus and not paid:
             raise ValueError("the method has a bonus, and no style takes it; give one bonus=1")
-        if self.race and not (self.looks_back and any(one.starts_apart for one in self.styles)):
+        if self.race and not (self.looks_back and self.styles):
             raise ValueError(
-                f"race is {self.race}, which needs --picking contest and a style that begins apart"
+                f"race is {self.race}, which needs --picking contest and styles that begin apart"
             )
         sights = {one.filter for one in self.styles} - {"running"}
         if sights and self.observation_filter != "per-path":

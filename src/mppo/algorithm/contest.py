@@ -16,6 +16,7 @@ from mppo.errors import check_ranges
 from mppo.machine.lazy import jax, jnp
 
 SLOW = 0.1  # of the spread of J: a lead that is to gain less than this no longer grows
+SURE = 2.0  # standard errors beyond which J is not the luck of single episodes
 
 
 class Standing(NamedTuple):
@@ -36,8 +37,9 @@ class Contest:
     grows. The first path is never given up before `patience` picks, and a lead that no longer
     grows waits until none is left that might overtake it.
 
-    While no episode of any path was paid otherwise than another, paths with a bonus of their own
-    learn from it, and every `share`-th pick tries one of the others, which is then drawn anew.
+    While J of no path lies above the lowest return by more than chance, paths with a bonus of their
+    own learn from it, and every `share`-th pick tries one of the others; one that was never paid is
+    then drawn anew. Winners of the race who were paid in it are tried every other time.
     """
 
     caution: float = 1.0
@@ -46,7 +48,7 @@ class Contest:
     """Picks over which the growth of a path is expected to go on."""
     patience: int = 20
     """Picks of the first path before it may be given up."""
-    share: int = 4
+    share: int = 5
     """While nothing is paid: one pick in so many goes to paths without a bonus."""
     looks_back: int = 6
     """Picks of a path from which its growth is told."""
@@ -83,20 +85,21 @@ class Contest:
     def pick(self, population: Member, iteration: jax.Array, key: jax.Array) -> jax.Array:
         found, progress = self.standing(population), population.progress
         picks = population.record.picks
-        first = jnp.argsort(jnp.argsort(-progress.raced)) / len(
-            picks
-        )  # winners of a race before others
-        least = lambda among: jnp.argmin(jnp.where(among, picks + first, jnp.inf))
+        winners = jnp.argsort(jnp.argsort(-progress.raced)) / len(picks)  # they come before others
+        least = lambda among: jnp.argmin(jnp.where(among, picks + winners, jnp.inf))
         # someone is paid: the lead and its challengers take turns
         others = found.open & (jnp.arange(len(picks)) != found.lead)
         others = others & (picks < picks[found.lead])
         turn = ((iteration % 2 == 1) | found.stalled) & jnp.any(others)
         paid = jnp.where(turn, least(others), found.lead)
-        # nobody is
+        # nobody is, beyond chance
         curious = progress.curious | ~jnp.any(progress.curious)
-        try_other = (iteration % self.share == self.share - 1) & ~jnp.all(curious)
-        unpaid = jnp.where(try_other, least(~curious), least(curious))
-        return jnp.where(jnp.any(varied(progress)), paid, unpaid).astype(jnp.int32)
+        claims = (picks == 0) & varied(progress)  # of winners of the race who were paid in it
+        every = jnp.where(jnp.any(claims), 2, self.share)
+        try_other = (iteration % every == every - 1) & ~jnp.all(curious)
+        among = jnp.where(jnp.any(claims), claims, ~curious)
+        unpaid = jnp.where(try_other, least(among), least(curious))
+        return jnp.where(jnp.any(is_paid(population)), paid, unpaid).astype(jnp.int32)
 
     def report(self, population: Member, iteration: jax.Array, key: jax.Array) -> jax.Array:
         """The lead."""
@@ -107,7 +110,15 @@ class Contest:
     def renews(self, population: Member, i: jax.Array) -> jax.Array:
         """Whether path i, just rolled out, is to be drawn anew: it has nothing to learn from."""
         progress: Progress = population.progress
-        return ~jnp.any(varied(progress)) & ~progress.curious[i] & jnp.any(progress.curious)
+        nothing = ~jnp.any(is_paid(population)) & ~varied(progress)[i]
+        return nothing & ~progress.curious[i] & jnp.any(progress.curious)
+
+
+def is_paid(population: Member) -> jax.Array:
+    """Whether a path's J lies above the lowest return of all by more than chance [K]."""
+    lowest = jnp.min(population.progress.lowest)
+    tried = population.record.picks > 0
+    return tried & (population.performance - SURE * errors_of_j(population) > lowest)
 
 
 def varied(progress: Progress) -> jax.Array:

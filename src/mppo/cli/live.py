@@ -29,6 +29,7 @@ class Shown:
     row: dict[str, Any] | None = None  # of the last iteration
     evaluation: dict[str, Any] | None = None
     picks: np.ndarray = field(default_factory=lambda: np.zeros(0, int))  # [K]
+    styles: tuple[str, ...] = ()  # by their numbers in a row, where paths have any
 
     @property
     def left(self) -> float:
@@ -129,6 +130,8 @@ def _table(shown: Shown, mark: str) -> Table:
     table.add_column("", overflow="crop")  # what gives way in a narrow terminal
     table.add_column("J", justify="right", no_wrap=True)
     table.add_column("H", justify="right", no_wrap=True)
+    if shown.styles:
+        table.add_column("style", no_wrap=True, overflow="ellipsis")
     performance, entropy = (np.asarray(row[name], float) for name in ("performance", "entropy"))
     now, most = int(row["picked"]), max(int(shown.picks.max()), 1)
     digits = 3 if np.abs(performance).max() < 100 else 1
@@ -141,6 +144,7 @@ def _table(shown: Shown, mark: str) -> Table:
             mark * max(round(BAR * shown.picks[k] / most), int(known)),
             short(performance[k], digits) if known else "-",
             short(entropy[k]),
+            *([shown.styles[int(row["style"][k])]] if shown.styles else []),
         )
         table.add_row(*cells, style="bold" if k == now else None)
     rest = [k for k in range(shown.paths) if k not in listed]

@@ -47,7 +47,9 @@ class Progress:
     ):
         self.run, self.method, self.directory, self.quiet = run, method, directory, quiet
         self.console = console or Console()
-        self.shown = Shown(run.steps, run.method.paths, run.iteration * run.method.batch_size)
+        done = run.iteration * run.method.batch_size
+        styles = tuple(map(str, run.method.styles))
+        self.shown = Shown(run.steps, run.method.paths, done, styles=styles)
         self.shown.picks = np.array(run.state.population.record.picks)  # of an earlier session
         self.before = self.shown.done
         self.counted: tuple[float, int] | None = None  # when the rate began to count, at which step

@@ -10,14 +10,17 @@ _KINDS = {
     "mp-{}-replace-worst": "MP-{} (ReplaceWorst)",
     "curiosity-{}": "Curiosity-{}",
     "div-{}": "Div-{}",
+    "sp-{}": "SP-{}",
 }
-# Okabe and Ito's palette: told apart with any common colour vision, and in print
-PALETTE = ("#000000", "#0072B2", "#56B4E9", "#D55E00", "#E69F00", "#009E73", "#CC79A7")
+# Okabe and Ito's palette: told apart with any common colour vision, and in print; and a violet
+PALETTE = (
+    *("#000000", "#0072B2", "#56B4E9", "#D55E00", "#E69F00", "#009E73", "#CC79A7", "#6A3D9A"),
+)
 
-# of a page: an eighth, grey; and the same hues, lighter, on dark ground, where black becomes white
-LIGHT_PAGE = (*PALETTE, "#7A7A7A")
+# of a page; and the same hues, lighter, on dark ground, where black becomes white
+LIGHT_PAGE = PALETTE
 DARK_PAGE = (
-    *("#F2F2F2", "#4FA8E8", "#9BD8FF", "#FF8A47", "#F5C04A", "#2FC79A", "#EBA3CB", "#8B939B"),
+    *("#F2F2F2", "#4FA8E8", "#9BD8FF", "#FF8A47", "#F5C04A", "#2FC79A", "#EBA3CB", "#B99BE0"),
 )
 
 DISPLAY = {

@@ -8,9 +8,9 @@ import pytest
 pytest.importorskip("matplotlib")
 
 from mppo.cli import main
+from mppo.cli.demo import DEMO_METHODS
 from mppo.experiments.grid import Grid
 from mppo.experiments.spec import spec
-from mppo.cli.demo import DEMO_METHODS
 from mppo.paper.artefacts import MAZE
 
 ROOT = Path(__file__).parents[2]

@@ -34,12 +34,13 @@ class Contest:
     learnt so far is not left for a difference that may be noise. A path may overtake while
     J + caution * error + ahead * growth lies above J + ahead * growth of the lead; one that was
     never tried, if it won its place with as much in a race, or was in none and the lead no longer
-    grows. The first path is never given up before `patience` picks, and a lead that no longer
-    grows waits until none is left that might overtake it.
+    grows. A lead that no longer grows waits until none is left that might overtake it.
 
     While J of no path lies above the lowest return by more than chance, paths with a bonus of their
     own learn from it, and every `share`-th pick tries one of the others; one that was never paid is
-    then drawn anew. Winners of the race who were paid in it are tried every other time.
+    then drawn anew. Winners of the race who were paid in it are tried before.
+
+    Two of three picks go to the first path until it had `patience` of them, whatever the others do.
     """
 
     caution: float = 1.0
@@ -47,7 +48,7 @@ class Contest:
     ahead: float = 50.0
     """Picks over which the growth of a path is expected to go on."""
     patience: int = 20
-    """Picks of the first path before it may be given up."""
+    """Picks of the first path before the others have the same right."""
     share: int = 5
     """While nothing is paid: one pick in so many goes to paths without a bonus."""
     looks_back: int = 6
@@ -78,9 +79,8 @@ class Contest:
         slow = self.ahead * grows[lead] <= SLOW * spread
         stalled = slow & (picks[lead] >= self.looks_back)
         promising = jnp.where(tried, soon + error >= soon[lead], progress.raced >= soon[lead])
-        waits = (jnp.arange(len(picks)) == 0) & (picks < self.patience)
         unknown = ~tried & jnp.isneginf(progress.raced)
-        return Standing(lead, stalled, promising | waits | (unknown & stalled))
+        return Standing(lead, stalled, promising | (unknown & stalled))
 
     def pick(self, population: Member, iteration: jax.Array, key: jax.Array) -> jax.Array:
         found, progress = self.standing(population), population.progress
@@ -95,11 +95,12 @@ class Contest:
         # nobody is, beyond chance
         curious = progress.curious | ~jnp.any(progress.curious)
         claims = (picks == 0) & varied(progress)  # of winners of the race who were paid in it
-        every = jnp.where(jnp.any(claims), 2, self.share)
-        try_other = (iteration % every == every - 1) & ~jnp.all(curious)
-        among = jnp.where(jnp.any(claims), claims, ~curious)
-        unpaid = jnp.where(try_other, least(among), least(curious))
-        return jnp.where(jnp.any(is_paid(population)), paid, unpaid).astype(jnp.int32)
+        try_other = (iteration % self.share == self.share - 1) & ~jnp.all(curious)
+        unpaid = jnp.where(try_other, least(~curious), least(curious))
+        unpaid = jnp.where(jnp.any(claims), least(claims), unpaid)
+        pick = jnp.where(jnp.any(is_paid(population)), paid, unpaid)
+        waits = (picks[0] < self.patience) & (iteration % 3 != 2)
+        return jnp.where(waits, 0, pick).astype(jnp.int32)
 
     def report(self, population: Member, iteration: jax.Array, key: jax.Array) -> jax.Array:
         """The lead."""

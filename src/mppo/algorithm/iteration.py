@@ -166,7 +166,7 @@ def learn(
         _kept(sound, method.sharing.update(old.shared, seen, method.gamma), old.shared),
     )
     if method.renews:
-        new = _renewed(method, architecture, new, i)
+        new = _renewed(method, architecture, new, i, sound)
     log |= {"gain": gain, "slot": slot, "advantage_mean": jnp.mean(batch.raw_advantages)}
     log |= {"advantage_std": jnp.std(batch.raw_advantages), **step, **bonus_log, "finite": sound}
     return new, metrics_of(method, new, i, outcome, log)
@@ -342,11 +342,13 @@ def _stored(
     return _share_filter(population, slot) if method.observation_filter == "shared" else population
 
 
-def _renewed(method: Method, architecture: Architecture, state: State, i: jax.Array) -> State:
-    """The state with path i drawn anew if the picking rule gives it up."""
+def _renewed(
+    method: Method, architecture: Architecture, state: State, i: jax.Array, sound: jax.Array
+) -> State:
+    """The state with path i drawn anew if the picking rule gives it up; never if all was kept."""
     key = jax.random.fold_in(jax.random.fold_in(state.key, 2), state.iteration)
     fresh = renewed(method, architecture, state.population, i, key)
-    gives_up = method.picking.renews(state.population, i)  # type: ignore
+    gives_up = sound & method.picking.renews(state.population, i)  # type: ignore
     return state._replace(population=_kept(gives_up, fresh, state.population))
 
 

@@ -45,7 +45,7 @@ def random_policy(
     scales = jnp.stack([output_scales(one, architecture.head) for one in method.styles])
     raw = of_style(method, "filter", number) == SIGHTS.index("none")
     log_std = jnp.log(of_style(method, "sigma", number))
-    return architecture.init(key, scales[number], log_std, raw)
+    return architecture.init(key, scales[number][None], log_std, raw)
 
 
 def fresh_path(

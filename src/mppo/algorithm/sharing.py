@@ -119,5 +119,7 @@ def _returns(seen: Trajectories, gamma: float) -> tuple[jax.Array, jax.Array]:
         score = jnp.where(first, total, score)
         return score, score
 
+    # an episode that goes on from the batch before was paid there too
+    later = later.at[0].add(jnp.asarray(seen.earlier.total))
     _, scores = jax.lax.scan(forward, zeros, (later, fresh.T))
     return jnp.where(whole & (scores != 0), scores, -jnp.inf).T, followed.T

@@ -14,6 +14,7 @@ from mppo.algorithm.iteration import State
 from mppo.algorithm.methods import Method
 from mppo.algorithm.policies import Architecture
 from mppo.algorithm.population import member
+from mppo.algorithm.styles import ALIKE
 from mppo.envs.source import AnyEnv, EnvSource, recorded_source
 from mppo.errors import BadRequest
 from mppo.files import checkpoints
@@ -63,6 +64,9 @@ class Opened(NamedTuple):
             i, policy = path, member(self.state.population.policy, path)  # type: ignore
         else:
             raise BadRequest(f"path is {path}; the run has the paths 0 ... {self.method.paths - 1}")
+        styles, style = self.method.styles, ALIKE
+        if styles:
+            style = styles[int(self.state.population.style[int(i)])]
         agent = Agent(
             self.method,
             self.task.spaces,
@@ -71,6 +75,7 @@ class Opened(NamedTuple):
             self.described["seed"],
             self.described["clip_actions"],
             int(i),
+            style,
         )
         agent.metrics = rows(self.directory, "metrics.jsonl")
         agent.evaluations = rows(self.directory, "evaluations.jsonl")

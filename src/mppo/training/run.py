@@ -172,6 +172,7 @@ class Run:
             Actor(self.architecture, member(host.policy, e), self.method.styles[host.style[e]])
             for e in range(self.envs)
         ]
+        self.collector.forget()  # the episodes of other policies are none of theirs
         self.trajectories, self._here = self.collector(actors, -1, self.iteration), True
         self.simulation = time.perf_counter() - started
         self._check = self._previous = None

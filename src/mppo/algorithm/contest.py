@@ -16,6 +16,7 @@ from mppo.errors import check_ranges
 from mppo.machine.lazy import jax, jnp
 
 SLOW = 0.1  # of the spread of J: a lead that is to gain less than this no longer grows
+ENOUGH = 0.1  # of the range of all returns: below, a path is hardly paid
 SURE = 2.0  # standard errors beyond which J is not the luck of single episodes
 
 
@@ -34,10 +35,10 @@ class Contest:
     learnt so far is not left for a difference that may be noise. A path may overtake while
     J + caution * error + ahead * growth lies above J + ahead * growth of the lead; one that was
     never tried, if it won its place with as much in a race, or was in none and the lead no longer
-    grows. A lead that no longer grows waits until none is left that might overtake it.
+    grows. A lead that no longer grows waits while any other path does.
 
-    While J of no path lies above the lowest return by more than chance, paths with a bonus of their
-    own learn from it, and every `share`-th pick tries one of the others; one that was never paid is
+    While no path is paid more than by chance, and a tenth of the best return, paths with a bonus of
+    their own learn from it, and every `share`-th pick tries one of the others; one that was never paid is
     then drawn anew. Winners of the race who were paid in it are tried before.
 
     Two of three picks go to the first path until it had `patience` of them, whatever the others do.
@@ -78,7 +79,8 @@ class Contest:
         spread = performance[best] - jnp.min(jnp.where(tried, performance, jnp.inf))
         slow = self.ahead * grows[lead] <= SLOW * spread
         stalled = slow & (picks[lead] >= self.looks_back)
-        promising = jnp.where(tried, soon + error >= soon[lead], progress.raced >= soon[lead])
+        comes = (soon + error >= soon[lead]) | (stalled & (self.ahead * grows > SLOW * spread))
+        promising = jnp.where(tried, comes, progress.raced >= soon[lead])
         unknown = ~tried & jnp.isneginf(progress.raced)
         return Standing(lead, stalled, promising | (unknown & stalled))
 
@@ -116,10 +118,15 @@ class Contest:
 
 
 def is_paid(population: Member) -> jax.Array:
-    """Whether a path's J lies above the lowest return of all by more than chance [K]."""
-    lowest = jnp.min(population.progress.lowest)
-    tried = population.record.picks > 0
-    return tried & (population.performance - SURE * errors_of_j(population) > lowest)
+    """Whether J of a path lies above the lowest return of all by more than chance [K].
+
+    And by a tenth of the way to the highest: a path that is paid in one episode of a hundred has
+    hardly begun.
+    """
+    lowest, highest = jnp.min(population.progress.lowest), jnp.max(population.progress.highest)
+    surely = population.performance - SURE * errors_of_j(population) > lowest
+    enough = population.performance - lowest >= ENOUGH * (highest - lowest)
+    return (population.record.picks > 0) & surely & enough
 
 
 def varied(progress: Progress) -> jax.Array:

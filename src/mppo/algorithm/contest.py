@@ -31,6 +31,7 @@ class Standing(NamedTuple):
 @dataclass(frozen=True)
 class Contest:
     """The leading path and, in turn with it, those that may still overtake it.
+
     The lead is the most picked of the paths that are not clearly worse than the best: what was
     learnt so far is not left for a difference that may be noise. A path may overtake while
     J + caution * error + ahead * growth lies above J + ahead * growth of the lead; one that was
@@ -38,8 +39,8 @@ class Contest:
     grows. A lead that no longer grows waits while any other path does.
 
     While no path is paid more than by chance, and a tenth of the best return, paths with a bonus of
-    their own learn from it, and every `share`-th pick tries one of the others; one that was never paid is
-    then drawn anew. Winners of the race who were paid in it are tried before.
+    their own learn from it, and every `share`-th pick tries one of the others; one that was never
+    paid is then drawn anew. Winners of the race who were paid in it are tried before.
 
     Two of three picks go to the first path until it had `patience` of them, whatever the others do.
     """

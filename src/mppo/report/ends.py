@@ -74,6 +74,11 @@ def best_return(run: RunRecord) -> float:
     return float(known.max()) if len(known) else float("nan")
 
 
+def last_deterministic(run: RunRecord) -> float:
+    """The last evaluation with the most likely actions."""
+    return float(column(run.evaluations[-1:] or [{}], "mean_return_deterministic")[0])
+
+
 def steps_done(run: RunRecord) -> float:
     """Environment steps so far."""
     found = column(run.metrics, "steps")

@@ -13,6 +13,7 @@ from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
+from mppo.machine.durations import duration
 from mppo.report import text
 from mppo.report.svg import coordinate
 
@@ -57,7 +58,7 @@ def _environment() -> jinja2.Environment:
         undefined=jinja2.StrictUndefined,
     )
     environment.filters |= {
-        "duration": text.duration,
+        "duration": duration,
         "lines": text.visible_lines,
         "number": text.number,
         "plural": text.plural,

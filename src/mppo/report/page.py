@@ -9,6 +9,7 @@ from itertools import groupby
 from pathlib import Path
 
 from mppo.errors import BadRequest
+from mppo.machine.durations import duration
 from mppo.report import diagnostics, ends, read, repeat, tables, text
 from mppo.report.charts import Chart, Form
 from mppo.report.compare import Group, groups, repeated
@@ -128,7 +129,7 @@ class Page:
         if run.timing:
             total = float(tables.seconds(run).sum())
             rate = text.number(done / max(total, 1e-9))
-            tiles.append((text.duration(total), f"{rate} steps a second"))
+            tiles.append((duration(total), f"{rate} steps a second"))
         return [*tiles, (str(run.paths), "paths")] if run.paths > 1 else tiles
 
 

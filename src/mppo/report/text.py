@@ -93,20 +93,6 @@ def share(part: float, whole: float) -> str:
     return f"{100 * part / whole:.0f} %" if whole > 0 else "–"
 
 
-def duration(seconds: float) -> str:
-    """A time span.
-
-    >>> duration(3.24), duration(75), duration(7300)
-    ('3.2 s', '1 min 15 s', '2 h 1 min')
-    """
-    if seconds < 60:
-        return f"{seconds:.1f} s"
-    minutes, rest = divmod(round(seconds), 60)
-    if minutes < 60:
-        return f"{minutes} min {rest} s"
-    return f"{minutes // 60} h {minutes % 60} min"
-
-
 def plural(count: int, one: str, many: str | None = None) -> str:
     """A count with its noun.
 

@@ -9,9 +9,9 @@ from functools import cached_property
 import numpy as np
 
 from mppo.report import text
-from mppo.report.curve import Line, Summary, common, smoothed, summarised
+from mppo.report.curve import Line, Summary, common_part, moving_mean, summarise
 from mppo.report.style import Look
-from mppo.report.svg import Scale, apart, band_path, fitted, fitted_log, line_path
+from mppo.report.svg import Scale, band_path, fit_log_scale, fit_scale, line_path, spread_apart
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,10 +37,10 @@ class Series:
 
         With a width, all as moving means (a lone curve stays beside its own).
         """
-        soft = [Line(line.x, smoothed(line.y, width)) for line in lines]
-        mean = common(summarised(soft), soft)
+        soft = [Line(line.x, moving_mean(line.y, width)) for line in lines]
+        mean = common_part(summarise(soft), soft)
         if len(lines) + len(beside) > 1:
-            others = [Line(line.x, smoothed(line.y, width)) for line in beside]
+            others = [Line(line.x, moving_mean(line.y, width)) for line in beside]
             return cls(name, look, (*soft, *others), mean)
         return cls(name, look, tuple(lines) if width > 1 else (), mean)
 
@@ -121,8 +121,8 @@ class Chart:
         seeds = [line.y for one in self.drawn for line in one.thin]
         levels = np.array([level for level, _ in self.references])
         height = self.form.inner[1]
-        log = fitted_log(np.concatenate(means), height) if self.may_be_log else None
-        return log or fitted(np.concatenate([*means, *seeds, levels]), height, self.from_zero)
+        log = fit_log_scale(np.concatenate(means), height) if self.may_be_log else None
+        return log or fit_scale(np.concatenate([*means, *seeds, levels]), height, self.from_zero)
 
     @property
     def explanation(self) -> str:
@@ -151,9 +151,9 @@ class Chart:
         at = [float(self.y(one.end[1])) for one in self.drawn]
         numbered = all(one.number is not None for one in self.drawn)
         labels = _shared_labels(self.drawn, at) if numbered else _own_labels(self.drawn, at)
-        places = apart([end for end, _, _ in labels], 17, 6, self.form.inner[1] - 4)
+        places = spread_apart([end for end, _, _ in labels], 17, 6, self.form.inner[1] - 4)
         for place, (_, name, owner) in zip(places, labels, strict=True):
-            yield place, text.shortened(name, (self.form.right - 12) // 7), owner
+            yield place, text.shorten(name, (self.form.right - 12) // 7), owner
 
     def values(self, rows: int = 8) -> list[tuple[float, list[str]]]:
         """The curves at a few steps, for those who do not want to read the drawing."""

@@ -11,8 +11,8 @@ import numpy as np
 from mppo.report.charts import LARGE, WIDE, Chart, Series
 from mppo.report.compare import Group
 from mppo.report.curve import FEWEST, Line
-from mppo.report.ends import counted, same_point
-from mppo.report.read import Row, RunRecord, column, columns
+from mppo.report.ends import averaged_runs, curve, same_point
+from mppo.report.read import RunRecord, column, columns
 from mppo.report.style import Look, Looks
 from mppo.report.text import visible
 
@@ -37,7 +37,7 @@ def improved_entropy(run: RunRecord) -> np.ndarray:
     )
 
 
-def known_variance(run: RunRecord) -> np.ndarray:
+def explained_variance(run: RunRecord) -> np.ndarray:
     """The explained variance, from -1: a bad fit must not flatten the rest of the curve."""
     return np.maximum(column(run.metrics, "explained_variance"), -1)
 
@@ -70,17 +70,9 @@ MEASURES = (
     Measure("line_search_steps", "Steps tried by the line search", _SEARCH, from_zero=True),
     Measure("clip_fraction", "Clipped ratios", _CLIPPED, from_zero=True),
     Measure("value_loss", "Loss of the value network", _LOSS, may_be_log=True),
-    Measure("explained_variance", "Explained variance", _VARIANCE, compute=known_variance),
+    Measure("explained_variance", "Explained variance", _VARIANCE, compute=explained_variance),
     Measure("length_mean", "Episode length", "In steps."),
 )
-
-
-def curve(rows: Sequence[Row], values: np.ndarray) -> Line:
-    """Values against environment steps, in their order."""
-    x = column(rows, "steps")
-    keep = np.isfinite(x)
-    order = np.argsort(x[keep], kind="stable")
-    return Line(x[keep][order], values[keep][order])
 
 
 def learning_curve(
@@ -129,7 +121,7 @@ def training(groups: Sequence[Group], looks: Looks, limit: int) -> list[Chart]:
 
 def _series(group: Group, looks: Looks, read: Callable[[RunRecord], Line], width: int) -> Series:
     """The curves of a group: those that are averaged, and those of runs not at their end."""
-    inside = counted(group)
+    inside = averaged_runs(group)
     lines = [(run in inside, read(run)) for run in group.runs]
     taken = [line for averaged, line in lines if averaged and len(line.x)]
     others = [line for averaged, line in lines if not averaged and len(line.x)]

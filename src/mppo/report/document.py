@@ -90,10 +90,10 @@ def _markdown(page: Document) -> str:
     return "\n".join(lines) + "\n"
 
 
-def guarded(cell: str) -> str:
+def guard_formula(cell: str) -> str:
     """A cell that no spreadsheet takes for a formula; numbers stay numbers.
 
-    >>> guarded("=1+1"), guarded("-470.05"), guarded("-470.05 (57.65)")
+    >>> guard_formula("=1+1"), guard_formula("-470.05"), guard_formula("-470.05 (57.65)")
     ("'=1+1", '-470.05', "'-470.05 (57.65)")
     """
     try:
@@ -115,7 +115,7 @@ def _csv(page: Document) -> str:
                 cells = (
                     visible_lines(cell).replace("\n", "; ") for cell in (section.heading, *row)
                 )
-                write(map(guarded, cells))
+                write(map(guard_formula, cells))
             blocks.append(out.getvalue())
     return "\n".join(blocks)
 

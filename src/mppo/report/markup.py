@@ -25,8 +25,9 @@ _TAG_OR_BREAK = re.compile(r"(\{[%{#].*?[%}#]\})|\n\s*", re.DOTALL)
 
 def render(template: str, style: str, script: str = "", **values: Any) -> str:
     """A whole HTML file with its style and its script, and a policy that lets nothing else in."""
+    own_script = f"script-src '{_digest(script)}'; " if script else ""
     policy = (
-        f"default-src 'none'; style-src '{_digest(style)}'; script-src '{_digest(script)}'; "
+        f"default-src 'none'; style-src '{_digest(style)}'; {own_script}"
         "img-src data:; base-uri 'none'; form-action 'none'"
     )
     found = _environment().get_template(template)

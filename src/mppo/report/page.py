@@ -16,7 +16,7 @@ from mppo.report.compare import Group, groups, repeated
 from mppo.report.markup import asset, render
 from mppo.report.paths import picking_strip
 from mppo.report.read import RunRecord
-from mppo.report.style import DARK_PAGE, DISPLAY, LIGHT_PAGE, Looks, looks
+from mppo.report.style import DARK_PAGE, DISPLAY, LIGHT_PAGE, looks
 from mppo.report.visits import Maze, group_maps
 
 _POINTS = 400  # of a curve, in a report of few runs
@@ -61,16 +61,6 @@ def html(directories: Sequence[str | Path], title: str | None = None) -> str:
 
 class Page:
     """What a report is about, and the charts of it; the template has the order and the words."""
-
-    groups: list[Group]
-    runs: list[RunRecord]
-    by_task: list[tuple[str, list[Group]]]
-    problems: list[str]
-    title: str
-    looks: Looks
-    anchors: dict[str, str]
-    states: Counter[str]
-    points: int
 
     def __init__(self, runs: list[RunRecord], problems: list[str], title: str | None):
         self.groups = groups(runs)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mppo.report.curve import Line, Summary, thinned
+from mppo.report.curve import Line, Summary, kept_points
 from mppo.report.text import Visible
 
 
@@ -55,10 +55,10 @@ class Scale(NamedTuple):
         return [float(f"{n * step:.12g}") for n in range(first, last + 1)]
 
 
-def fitted(values: np.ndarray, length: float, from_zero: bool = False) -> Scale:
+def fit_scale(values: np.ndarray, length: float, from_zero: bool = False) -> Scale:
     """A vertical scale that shows all the values with a little room.
 
-    >>> fitted(np.array([0.0, 10.0]), 100)
+    >>> fit_scale(np.array([0.0, 10.0]), 100)
     Scale(low=-0.4, high=10.4, length=100, flipped=True, log=False)
     """
     known = values[np.isfinite(values)]
@@ -73,7 +73,7 @@ def fitted(values: np.ndarray, length: float, from_zero: bool = False) -> Scale:
     return Scale(low, high + room, length, flipped=True)
 
 
-def fitted_log(values: np.ndarray, length: float) -> Scale | None:
+def fit_log_scale(values: np.ndarray, length: float) -> Scale | None:
     """A logarithmic scale where the values call for one: positive, over two powers of ten."""
     known = values[np.isfinite(values)]
     if not len(known) or known.min() <= 0 or known.max() < 100 * known.min():
@@ -95,7 +95,7 @@ def coordinate(number: float) -> str:
 
 def line_path(line: Line, x: Scale, y: Scale, limit: int) -> Visible:
     """A curve as path data; it is broken where nothing is known."""
-    keep = thinned(line.y, limit)
+    keep = kept_points(line.y, limit)
     words, pen = [], "M"
     for across, up in zip(x(line.x[keep]).tolist(), y(line.y[keep]).tolist(), strict=True):
         if math.isfinite(up):
@@ -106,7 +106,7 @@ def line_path(line: Line, x: Scale, y: Scale, limit: int) -> Visible:
 
 def band_path(summary: Summary, x: Scale, y: Scale, limit: int) -> Visible:
     """The area between low and high, as one outline for each stretch without a gap."""
-    keep = thinned(summary.mean, limit)
+    keep = kept_points(summary.mean, limit)
     at, low, high = (
         list(map(coordinate, scale(values[keep]).tolist()))
         for scale, values in ((x, summary.x), (y, summary.low), (y, summary.high))
@@ -130,10 +130,10 @@ def blocks(there: np.ndarray, width: float, top: float, height: float) -> Visibl
     return Visible("".join(f"M{start} {top}h{long}v{height}h-{long}z" for start, long in edges))
 
 
-def apart(places: list[float], gap: float, low: float, high: float) -> list[float]:
+def spread_apart(places: list[float], gap: float, low: float, high: float) -> list[float]:
     """The places moved as little as needed to lie a gap apart, within low ... high.
 
-    >>> apart([50.0, 52.0, 10.0], 10, 0, 100)
+    >>> spread_apart([50.0, 52.0, 10.0], 10, 0, 100)
     [46.0, 56.0, 10.0]
     """
     order = sorted(range(len(places)), key=lambda i: places[i])

@@ -8,10 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mppo.report import text
+from mppo.report import ends, text
 from mppo.report.compare import Group, differences, run_settings
 from mppo.report.curve import interval
-from mppo.report.ends import best_return, counted, counts, ending, missing, same_point, steps_done
 from mppo.report.read import RunRecord, column
 
 PHASES = ("simulation", "learning", "evaluation")
@@ -32,20 +31,20 @@ class Outcome(NamedTuple):
 
 def outcomes(groups: Sequence[Group]) -> list[Outcome]:
     """One row for each configuration."""
-    rows, unlike = [], not same_point(groups)
+    rows, unlike = [], not ends.same_point(groups)
     for group in groups:
-        end = ending(group)
+        end = ends.ending(group)
         mean = interval(end.returns)
         rows.append(
             Outcome(
                 group,
-                counts(group, end),
-                missing(group),
+                ends.counts(group, end),
+                ends.missing(group),
                 mean.estimate,
                 f"± {text.number(mean.half_width, 2)}" if np.isfinite(mean.half_width) else "",
                 " ".join(text.number(final) for final in np.sort(end.returns)),
                 f"at {end.at:,.0f} steps" if unlike and len(end.returns) else "",
-                max(best_return(run) for run in group.runs),
+                max(ends.best_return(run) for run in group.runs),
             )
         )
     return rows
@@ -70,10 +69,10 @@ def times(groups: Sequence[Group]) -> list[Times]:
     """One row for each configuration that was timed."""
     rows = []
     for group in groups:
-        runs = [run for run in counted(group) if run.timing]
+        runs = [run for run in ends.averaged_runs(group) if run.timing]
         if runs:
             parts = np.mean([seconds(run) for run in runs], axis=0)
-            rate = np.mean([steps_done(run) for run in runs]) / max(float(parts.sum()), 1e-9)
+            rate = np.mean([ends.steps_done(run) for run in runs]) / max(float(parts.sum()), 1e-9)
             first = np.mean(
                 [np.nansum([column(run.timing[:1], phase) for phase in PHASES]) for run in runs]
             )
@@ -107,7 +106,7 @@ def evaluations(run: RunRecord, most: int = 12) -> list[Evaluated]:
     return rows
 
 
-def differing(groups: Sequence[Group]) -> tuple[list[str], list[tuple[Group, list[str]]]]:
+def differing_settings(groups: Sequence[Group]) -> tuple[list[str], list[tuple[Group, list[str]]]]:
     """What tells the configurations apart: the settings, and their values for each of them."""
     settings = [(group, run_settings(run)) for group in groups for run in group.runs]
     names = differences([values for _, values in settings])
@@ -118,7 +117,7 @@ def differing(groups: Sequence[Group]) -> tuple[list[str], list[tuple[Group, lis
     return names, list(rows.values())
 
 
-def common(groups: Sequence[Group]) -> dict[str, str]:
+def shared_settings(groups: Sequence[Group]) -> dict[str, str]:
     """The settings that all runs share."""
     first, *others = [run_settings(run) for group in groups for run in group.runs]
     return {

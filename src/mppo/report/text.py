@@ -25,7 +25,7 @@ def visible(value: Any, longest: int = LONGEST) -> Visible:
     more = len(text) - longest
     if more > 0:
         text = text[:longest]
-    shown = text if text.isprintable() else "".join(_seen(letter) for letter in text)
+    shown = text if text.isprintable() else "".join(_spell_out(letter) for letter in text)
     return Visible(f"{shown}… ({more:,} more characters)" if more > 0 else shown)
 
 
@@ -38,7 +38,7 @@ def visible_lines(text: str) -> Visible:
     return Visible("\n".join(visible(line, len(line)) for line in text.split("\n")))
 
 
-def _seen(letter: str) -> str:
+def _spell_out(letter: str) -> str:
     if letter in "\n\t":
         return " "
     if unicodedata.category(letter) in _INVISIBLE:
@@ -46,10 +46,10 @@ def _seen(letter: str) -> str:
     return letter
 
 
-def shortened(text: str, longest: int) -> str:
+def shorten(text: str, longest: int) -> str:
     """The beginning of a text that is too long for its place.
 
-    >>> shortened("picking Thompson", 10)
+    >>> shorten("picking Thompson", 10)
     'picking T…'
     """
     return text if len(text) <= longest else text[: longest - 1].rstrip() + "…"
@@ -68,8 +68,8 @@ def number(value: float | None, digits: int = 3) -> str:
     size = math.floor(math.log10(abs(value)))
     if size < -4 or size > 8:
         mantissa, _, exponent = f"{value:.{digits - 1}e}".partition("e")
-        return _minus(f"{_trimmed(mantissa)}e{int(exponent)}")
-    return _minus(_trimmed(f"{value:,.{max(0, digits - 1 - size)}f}"))
+        return _minus(f"{_trim_zeros(mantissa)}e{int(exponent)}")
+    return _minus(_trim_zeros(f"{value:,.{max(0, digits - 1 - size)}f}"))
 
 
 def steps(count: float) -> str:
@@ -102,7 +102,7 @@ def plural(count: int, one: str, many: str | None = None) -> str:
     return f"{count:,} {one if count == 1 else many or one + 's'}"
 
 
-def _trimmed(digits: str) -> str:
+def _trim_zeros(digits: str) -> str:
     return digits.rstrip("0").rstrip(".") if "." in digits else digits
 
 

@@ -12,6 +12,8 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from mppo.machine.durations import duration
+
 MOST_PATHS = 10  # rows of the table
 BAR = 24  # characters of the most frequent path
 
@@ -34,20 +36,7 @@ class Shown:
     @property
     def left(self) -> float:
         """Seconds to the end."""
-        return (self.steps - self.done) / self.rate if self.rate else math.inf
-
-
-def duration(seconds: float) -> str:
-    """Seconds as people write them.
-
-    >>> duration(75), duration(7325), duration(float("inf"))
-    ('1:15', '2:02:05', '-')
-    """
-    if not math.isfinite(seconds):
-        return "-"
-    minutes, rest = divmod(round(max(seconds, 0)), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+        return max(self.steps - self.done, 0) / self.rate if self.rate else math.inf
 
 
 def short(value: Any, digits: int = 3) -> str:

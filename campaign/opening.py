@@ -20,7 +20,8 @@ from mppo.errors import FAULTS, CheckpointError
 from mppo.files import checkpoints, model_file, settings
 from mppo.files.description import described
 from mppo.files.evaluation import Evaluation
-from mppo.files.run_directory import LOGS, RunDirectory
+from mppo.files.reader import LOGS
+from mppo.files.run_directory import RunDirectory
 from mppo.training.loop import describe
 from mppo.training.run import Run
 from mppo.training.start import begin, train

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 
 from campaign.ledger import ROOT
 from mppo.files import checkpoints
-from mppo.files.run_directory import RunDirectory, rows
+from mppo.files.reader import rows
+from mppo.files.run_directory import RunDirectory
 
 METHODS = ("trpo", "ppo", "mp-trpo", "mp-ppo")
 PLACES = (  # the environment, and whether episodes go on from one iteration to the next

@@ -24,7 +24,8 @@ from mppo.experiments.spec import spec
 from mppo.files import atomic, checkpoints
 from mppo.files.atomic import Lock
 from mppo.files.evaluation import Evaluation
-from mppo.files.run_directory import LOGS, RunDirectory, rows
+from mppo.files.reader import LOGS, rows
+from mppo.files.run_directory import RunDirectory
 from mppo.files.settings import overridden
 from mppo.machine.signals import Interrupts
 from mppo.report.read import find

@@ -13,7 +13,8 @@ from mppo.errors import CheckpointError, RunLocked, StorageFault
 from mppo.files import atomic, checkpoints
 from mppo.files.atomic import Lock
 from mppo.files.evaluation import Evaluation
-from mppo.files.run_directory import RunDirectory, rows
+from mppo.files.reader import rows
+from mppo.files.run_directory import RunDirectory
 from mppo.files.settings import overridden
 from mppo.machine.signals import Interrupts
 from mppo.training.run import Run

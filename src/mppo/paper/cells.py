@@ -147,7 +147,7 @@ def read_cell(task: str, method: str, budget: int, records: Iterable[Record]) ->
             curves.setdefault(record.seed, known)
         elif record.steps >= budget:
             # finished, yet not to be read: run without evaluations, stopped early, or a torn file
-            state = "not evaluated to its end" if record.finished else record.state
+            state = "not evaluated to its end" if record.finished else str(record.state)
             states.setdefault(record.seed, state)
     others = Counter(state for seed, state in states.items() if seed not in curves)
     return Cell(task, method, budget, tuple(curves[seed] for seed in sorted(curves)), others)
@@ -164,7 +164,7 @@ class Runs:
         self._by: dict[tuple[str, str], list[tuple[Changes, Record]]] = {}
         for record in self.records:
             changed, task = changes(record), TASK_NAME.get(record.env)
-            if record.broken or changed is None or task is None:
+            if record.damaged or changed is None or task is None:
                 self.left_out.append(record)
             else:
                 self._by.setdefault((task, record.method), []).append((changed, record))

@@ -47,7 +47,7 @@ def document(root: Path) -> Document:
     records = collect(root)
     places: dict[Place, dict[Setting, list[Record]]] = {}
     for record in records:
-        if not record.broken:
+        if not record.damaged:
             place = Place(record.env, _listed(record.env_kwargs), record.steps)
             places.setdefault(place, {}).setdefault(setting(record), []).append(record)
     sections = [_section(place, places[place]) for place in sorted(places)]
@@ -134,5 +134,5 @@ def _notes(records: list[Record]) -> Section:
         "corrected for the number of rows: of twenty without any effect one stands out.",
         f"{len(records)} run directories.",
     ]
-    lines += [f"Left out: {r.directory.name}: {r.problem}." for r in records if r.broken]
+    lines += [f"Left out: {r.directory.name}: {r.problem}." for r in records if r.damaged]
     return Section("How to read this", lines)

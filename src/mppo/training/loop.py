@@ -17,8 +17,9 @@ from mppo.errors import EnvironmentFault, LearningFault
 from mppo.files import checkpoints, settings
 from mppo.files.atomic import reported, write_atomically
 from mppo.files.changes import changes_that_hold
-from mppo.files.run_directory import FORMAT, LOGS, RunDirectory, rows
-from mppo.loggers import History, Logger, Loggers, Record
+from mppo.files.reader import FORMAT, History, history, rows
+from mppo.files.run_directory import RunDirectory
+from mppo.loggers import Logger, Loggers, Record
 from mppo.machine.signals import Interrupts
 from mppo.training.run import Row, Run
 
@@ -34,10 +35,8 @@ class Training:
     directory: RunDirectory | None
     method_name: str
     run: Run
-    metrics: list[Row]
-    timing: list[Row]
+    rows: History
     stopped: bool
-    evaluations: list[Row]
 
     def __init__(
         self,
@@ -46,22 +45,27 @@ class Training:
         checkpoint_every: int = 0,
         method_name: str = "custom",
         loggers: Sequence[Logger] = (),
-        earlier: tuple[Sequence[Row], Sequence[Row], Sequence[Row]] = ((), (), ()),
+        earlier: History | None = None,
     ):
         self.run, self.directory, self.method_name = run, directory, method_name
         self.checkpoint_every = checkpoint_every
-        earlier = self._written(directory) if directory is not None else earlier
-        self.metrics, self.evaluations, self.timing = map(list, earlier)
+        self.rows = History(*map(list, earlier or History([], [], [])))
+        self._read_rows()
         self.stopped = False  # by a callback
         self.took: Row = {}  # the row of timing.jsonl of the last iteration
         self.promised = 0  # iterations that run.json speaks of, where the run is a part of them
         self._loggers = loggers
         self._saved_at, self._saved = time.monotonic(), -1
 
-    @staticmethod
-    def _written(directory: RunDirectory) -> tuple[list[Row], list[Row], list[Row]]:
-        metrics, evaluations, timing = (rows(directory.path, name) for name in LOGS)
-        return metrics, evaluations, timing
+    def _read_rows(self) -> None:
+        """Where there is a directory, the rows are those in its files."""
+        if self.directory is not None:
+            self.rows = history(self.directory.path)
+
+    @property
+    def evaluations(self) -> list[Row]:
+        """All evaluations so far, those of earlier sessions included."""
+        return self.rows.evaluations
 
     @property
     def folder(self) -> Path | None:
@@ -86,10 +90,9 @@ class Training:
                 self._finish(self.stopped)
             else:
                 directory.event("stopped", iteration=run.iteration)
-        if directory is not None:
-            self.metrics, self.evaluations, self.timing = self._written(directory)
+        self._read_rows()
         agent = run.agent()
-        agent.metrics, agent.evaluations = self.metrics, self.evaluations
+        agent.metrics, agent.evaluations = self.rows.metrics, self.rows.evaluations
         return agent
 
     def _iterate(self, callback: callbacks.Callback, interrupts: Interrupts | None) -> None:
@@ -114,8 +117,7 @@ class Training:
         if not self._loggers:
             return None
         logs = Loggers(self._loggers)
-        earlier = History(self.metrics, self.timing, self.evaluations)
-        logs.start(self.description(), self.folder, earlier)
+        logs.start(self.description(), self.folder, self.rows)
         return logs
 
     def _call(self, callback: callbacks.Callback, row: Row, evaluation: Row | None) -> None:
@@ -151,9 +153,9 @@ class Training:
             "evaluation": time.perf_counter() - learnt,
         }
         if self.directory is None:
-            self.metrics.append(row)
-            self.timing.append(timing)
-            self.evaluations += [] if evaluation is None else [evaluation]
+            self.rows.metrics.append(row)
+            self.rows.timing.append(timing)
+            self.rows.evaluations.extend([] if evaluation is None else [evaluation])
         else:  # the rows are in files, and memory does not grow
             self.directory.append("metrics.jsonl", row)
             self.directory.append("timing.jsonl", timing)

@@ -24,6 +24,7 @@ from mppo.errors import BadRequest, CheckpointError
 from mppo.files import checkpoints, foreign_names, model_file, settings
 from mppo.files.description import described
 from mppo.files.evaluation import Evaluation
+from mppo.files.reader import History
 from mppo.files.run_directory import RunDirectory
 from mppo.loggers import Logger, TensorBoard
 from mppo.machine.signals import Interrupts
@@ -99,7 +100,7 @@ class MPPO:
         self._loggers: list[Logger] = []
         self._begun = self._from_scratch = False
         self._position = 0  # steps that were asked for so far, in whole batches
-        self._rows: tuple[list[Row], list[Row], list[Row]] = ([], [], [])
+        self._rows = History([], [], [])
         self._agent: Agent | None = None
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -138,12 +139,12 @@ class MPPO:
     @property
     def metrics(self) -> list[Row]:
         """One row for each iteration (the rows of metrics.jsonl)."""
-        return self._rows[0]
+        return self._rows.metrics
 
     @property
     def evaluations(self) -> list[Row]:
         """One row for each evaluation while learning (the rows of evaluations.jsonl)."""
-        return self._rows[1]
+        return self._rows.evaluations
 
     @property
     def policy(self) -> Policy:
@@ -211,7 +212,7 @@ class MPPO:
         try:
             training.to_the_end(callback, interrupts)
         finally:
-            self._rows = training.metrics, training.evaluations, training.timing
+            self._rows = training.rows
 
     def predict(
         self,
@@ -292,7 +293,7 @@ class MPPO:
             run.restore(found.checkpoint, moved=True)  # its like by name, but of another make
         model = cls.__new__(cls)
         model._set_up(run, old.method_name, out, 0, verbose)
-        model._rows = found.metrics, found.evaluations, []
+        model._rows = found.rows
         model._position = model.num_timesteps
         return model
 

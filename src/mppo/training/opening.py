@@ -16,9 +16,8 @@ from mppo.algorithm.policies import Architecture
 from mppo.algorithm.population import member
 from mppo.envs.source import AnyEnv, EnvSource, recorded_source
 from mppo.errors import BadRequest
-from mppo.files import checkpoints
+from mppo.files import checkpoints, reader
 from mppo.files.description import described
-from mppo.files.run_directory import RunDirectory, rows
 from mppo.machine.lazy import jax
 from mppo.machine.threads import available_cores
 from mppo.rollouts.evaluator import Episodes, Evaluator
@@ -72,8 +71,8 @@ class Opened(NamedTuple):
             self.described["clip_actions"],
             int(i),
         )
-        agent.metrics = rows(self.directory, "metrics.jsonl")
-        agent.evaluations = rows(self.directory, "evaluations.jsonl")
+        rows = reader.history(self.directory)
+        agent.metrics, agent.evaluations = rows.metrics, rows.evaluations
         return agent
 
 
@@ -101,15 +100,12 @@ def opened(
 ) -> Opened:
     """Read a run directory; nothing in it is changed."""
     where = Path(directory)
-    run = RunDirectory(where)
-    found = run.description()
-    if found is None:
-        raise BadRequest(f'"{where}" holds no run (there is no run.json)')
+    found = reader.known_description(where)
     method = described(found, allow_imports, other_env=env is not None).method
     on = _source(where, found, env, allow_imports)
     architecture = architecture_of(method, on.spaces)
     like = jax.eval_shape(partial(iteration.init, method, architecture), jax.random.key(0))
-    state = checkpoints.restored(like, run.newest().arrays, "state")
+    state = checkpoints.restored(like, reader.newest(where).arrays, "state")
     return Opened(where, found, method, on, architecture, state)
 
 

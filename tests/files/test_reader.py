@@ -11,7 +11,9 @@ from mppo.files.reader import State
 
 
 def lines(file, *rows):
-    file.write_text("".join(f"{row if isinstance(row, str) else json.dumps(row)}\n" for row in rows))
+    file.write_text(
+        "".join(f"{row if isinstance(row, str) else json.dumps(row)}\n" for row in rows)
+    )
 
 
 def test_a_torn_line_is_left_out_and_a_bad_one_raises_or_is_noted(tmp_path):

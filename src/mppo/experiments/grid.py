@@ -20,6 +20,7 @@ from mppo.errors import BadRequest, CheckpointError, StorageFault
 from mppo.experiments.spec import NAME_LENGTH, RunSpec
 from mppo.files import reader
 from mppo.files.atomic import write_atomically
+from mppo.files.changes import MISSING, compare
 from mppo.files.checkpoints import read_json
 from mppo.files.reader import LARGEST_RUN, State
 
@@ -69,7 +70,12 @@ class Grid:
     def refuse_other(self, run: RunSpec) -> None:
         """Raise if a finished run was made with other settings than this version would use."""
         there = read_json(self.directory(run) / "run.json", LARGEST_RUN)
-        changed = _contradictions(json.loads(json.dumps(run.as_json())), there)
+        wanted = json.loads(json.dumps(run.as_json()))
+        changed = [
+            f"{name} was {change.before}, now {change.value}"
+            for name, change in compare(there, wanted, afresh=False).items()
+            if change.old is not MISSING  # else the older version had its default
+        ]
         if changed:
             raise BadRequest(
                 f'"{self.directory(run)}" holds {run.label} with other settings, from another '
@@ -143,18 +149,6 @@ class Grid:
     def entries(self) -> list[Entry]:
         """All runs that were asked for, each once."""
         return distinct(run for request in self.requests() for run in request.runs)
-
-
-def _contradictions(wanted: Any, found: Any, name: str = "") -> list[str]:
-    """Fields that differ; one that the older version did not have yet is at its default."""
-    if not isinstance(wanted, dict) or not isinstance(found, dict):
-        return [] if wanted == found else [f"{name} was {found}, now {wanted}"]
-    return [
-        line
-        for key, value in wanted.items()
-        if key in found
-        for line in _contradictions(value, found[key], f"{name}.{key}".removeprefix("."))
-    ]
 
 
 def _entry(run_id: str, data: dict[str, Any]) -> Entry:

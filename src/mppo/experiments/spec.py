@@ -13,7 +13,7 @@ from typing import Any
 from mppo.algorithm.methods import Method
 from mppo.errors import BadRequest
 from mppo.files import settings
-from mppo.files.changes import differences as _differences
+from mppo.files.changes import differences, flags
 from mppo.files.evaluation import Evaluation
 from mppo.machine.seeding import LARGEST
 
@@ -93,7 +93,7 @@ class RunSpec:
         words += ["--eval-episodes", str(self.evaluation.episodes)]
         words += ["--eval-deterministic-episodes", str(self.evaluation.deterministic_episodes)]
         words += [f"--env.{name}={value!r}" for name, value in self.env_kwargs]
-        return words + [word for item in self.overrides.items() for word in _flag(*item)]
+        return words + flags(self.overrides)
 
 
 def spec(
@@ -126,20 +126,6 @@ def spec(
     return RunSpec(
         name if known == "custom" else known, method, env, pairs, seed, steps, evaluation
     )
-
-
-def differences(base: Method, changed: Method) -> dict[str, Any]:
-    """The overrides that turn one method into the other, as plain data.
-
-    >>> from mppo.algorithm.methods import METHODS
-    >>> differences(METHODS["trpo"], METHODS["multi-trpo"])
-    {'paths': 8, 'picking': 'round-robin'}
-    """
-    found = _differences(base, changed)
-    return {
-        name: settings.kind_of(value) if dataclasses.is_dataclass(value) else value
-        for name, value in found.items()
-    }
 
 
 def _beyond_defaults(component: Any) -> dict[str, Any]:
@@ -177,14 +163,3 @@ def _frozen(value: Any) -> Any:
 
 def _word(value: Any) -> str:
     return "x".join(map(str, value)) if isinstance(value, tuple) else str(value)
-
-
-def _flag(name: str, value: Any) -> list[str]:
-    """One override as options of `mppo train`."""
-    group, _, last = name.replace("_", "-").rpartition(".")
-    start = f"--{group}." if group else "--"
-    if isinstance(value, bool):
-        return [f"{start}{'' if value else 'no-'}{last}"]
-    if isinstance(value, tuple):
-        return [f"{start}{last}", *map(str, value)]
-    return [f"{start}{last}={value}"]

@@ -16,6 +16,7 @@ from mppo.envs.tasks import TASKS
 from mppo.errors import CheckpointError
 from mppo.experiments.collection import Record, collect
 from mppo.files import settings
+from mppo.files.changes import compare
 from mppo.paper.artefacts import default_steps
 from mppo.paper.printed import Metric, PrintedTable
 from mppo.statistics.scores import SOLVED, final_score
@@ -84,34 +85,14 @@ def _standard(method: str) -> dict[str, Any] | None:
     return settings.to_json(METHODS[method]) if method in METHODS else None
 
 
-def differences(resolved: dict[str, Any], base: dict[str, Any], prefix: str = "") -> Changes:
-    """The fields in which resolved settings differ from others, by dotted name.
-
-    A field that an older version did not have yet is at its default.
-
-    >>> usual = {"paths": 8, "picking": {"alpha": 0.1}}
-    >>> differences({"paths": 4, "picking": {"alpha": 0.0}}, usual)
-    {'paths': 4, 'picking.alpha': 0.0}
-    """
-    changed: Changes = {}
-    for name, new in sorted(resolved.items()):
-        old = base.get(name)
-        if new == old:
-            continue
-        if isinstance(new, dict) and isinstance(old, dict):
-            changed |= differences(new, old, f"{prefix}{name}.")
-        else:
-            changed[f"{prefix}{name}"] = new
-    return changed
-
-
 def changes(record: Record) -> Changes | None:
     """What a run changes of the method it is named after; None for a name of somebody else's."""
     base = _standard(record.method)
     if base is None:
         return None
+    found = sorted(compare(base, record.settings, afresh=False).items())
     arguments = {f"env.{name}": value for name, value in record.env_kwargs.items()}
-    return differences(record.settings, base) | arguments
+    return {name: change.value for name, change in found} | arguments
 
 
 def read_curve(record: Record, budget: int) -> Curve | None:

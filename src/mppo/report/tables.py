@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from mppo.files import changes
 from mppo.report import text
-from mppo.report.compare import Group, differences, run_settings
+from mppo.report.compare import Group, run_settings
 from mppo.report.curve import interval
 from mppo.report.ends import (
     Ending,
@@ -220,7 +221,7 @@ def differing(groups: Sequence[Group], looks: Looks) -> str:
         for run in group.runs:
             told = run_settings(run)
             found.setdefault((group.label, *sorted(told.items())), (group, told))
-    names = differences([told for _, told in found.values()])
+    names = changes.differing([told for _, told in found.values()])
     if not names:
         return ""
     rows: dict[tuple, list[str]] = {}

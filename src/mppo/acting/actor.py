@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -109,3 +110,16 @@ class Actor:
                 parts.append(head.act(piece, drawn))
             at, free = at + head.outputs, free + head.free
         return np.concatenate(parts, -1).astype(np.float32)
+
+
+class Ensemble:
+    """One actor for each of several environments side by side."""
+
+    def __init__(self, actors: Sequence[Actor]):
+        self.actors = actors
+
+    def act(self, observations: np.ndarray, noise: np.ndarray | None) -> np.ndarray:
+        """The action of each actor for its own observation."""
+        drawn = [None] * len(self.actors) if noise is None else noise
+        rows = zip(self.actors, observations, drawn, strict=True)
+        return np.stack([actor.act(observation, n) for actor, observation, n in rows])

@@ -63,3 +63,10 @@ def scale(advantages: jax.Array, scaling: Scaling) -> jax.Array:
         return centred
     equal = std <= 1e-6 * jnp.max(jnp.abs(advantages))  # what is left is rounding of the mean
     return jnp.where(equal, 0.0, centred / (std + 1e-8))
+
+
+def carries_signal(trajectories: Trajectories) -> jax.Array:
+    """Whether a batch says anything of the task: some steps, or some lives, are worth more."""
+    rewards = jnp.asarray(trajectories.rewards)
+    varied = jnp.any(rewards != rewards[0, 0])
+    return varied | ((rewards[0, 0] != 0) & jnp.any(jnp.asarray(trajectories.terminated)))

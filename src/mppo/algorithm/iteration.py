@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from mppo.algorithm import filters
-from mppo.algorithm.advantages import estimate_advantages, scale
+from mppo.algorithm.advantages import carries_signal, estimate_advantages, scale
 from mppo.algorithm.methods import Method
-from mppo.algorithm.paths import incentives, look, random_policy, warmed_up
+from mppo.algorithm.paths import came_along, fresh_path, incentives, look, renewed, warmed_up
 from mppo.algorithm.performance import (
     Outcome,
     Unfinished,
@@ -18,7 +18,7 @@ from mppo.algorithm.performance import (
     summary,
 )
 from mppo.algorithm.policies import Architecture, Policy
-from mppo.algorithm.population import Member, fresh_record, member, put, slot_for
+from mppo.algorithm.population import Member, member, put, slot_for
 from mppo.algorithm.surrogate import log_probs, mean_entropy, performance_gain, statistics
 from mppo.algorithm.types import Batch, PyTree, Trajectories
 from mppo.machine.lazy import jax, jnp
@@ -44,21 +44,7 @@ def init(method: Method, architecture: Architecture, key: jax.Array) -> State:
 
     def path(k: jax.Array) -> Member:
         number = k % len(method.styles) if method.styles else ()
-        policy = random_policy(method, architecture, number, jax.random.fold_in(policy_key, k))
-        entropy = mean_entropy(
-            architecture,
-            policy,
-            jnp.zeros((1, architecture.observation_size)),
-            method.entropy_index,
-        )
-        return Member(
-            policy,
-            method.optimiser.init(policy.parameters),
-            jnp.asarray(0.0),
-            entropy,
-            fresh_record(method.estimator.memory),
-            number,
-        )
+        return fresh_path(method, architecture, number, jax.random.fold_in(policy_key, k))
 
     value = lambda k: method.critic.init(
         jax.random.fold_in(value_key, k), architecture.observation_size
@@ -66,11 +52,26 @@ def init(method: Method, architecture: Architecture, key: jax.Array) -> State:
     return State(
         jax.vmap(path)(jnp.arange(method.paths)),
         jax.vmap(value)(jnp.arange(method.value_networks)),
-        method.exploration.init(architecture, exploration_key),
+        _init_exploration(method, architecture, exploration_key),
         jnp.asarray(0, jnp.int32),
         jnp.asarray(0, jnp.int32),
         run_key,
     )
+
+
+class Exploring(NamedTuple):
+    """The state of a bonus that has a value network of its own."""
+
+    bonus: PyTree
+    value: PyTree
+
+
+def _init_exploration(method: Method, architecture: Architecture, key: jax.Array) -> PyTree:
+    bonus = method.exploration.init(architecture, key)
+    if not method.bonus_apart:
+        return bonus
+    value = method.critic.init(jax.random.fold_in(key, 1), architecture.observation_size)
+    return Exploring(bonus, value)
 
 
 def iterate(
@@ -118,10 +119,14 @@ def learn(
     state, path, outcome, counted = measure(  # line 6
         method, architecture, state, i, seen, unfinished
     )
-    paid = incentives(method, architecture, state.exploration, path.style, seen)
+    bonus_state = state.exploration.bonus if method.bonus_apart else state.exploration
+    paid = incentives(method, architecture, bonus_state, path.style, seen)
     v, shaped = i % method.value_networks, seen._replace(rewards=paid.rewards)
     value, raw, log = fit_value(method, member(state.values, v), shaped, value_key)  # lines 7-8
-    batch = as_batch(method, architecture, path.policy, seen, raw)
+    towards, bonus_value = raw, ()
+    if method.bonus_apart:
+        towards, bonus_value = _with_bonus(method, state.exploration.value, seen, paid, raw, key)
+    batch = as_batch(method, architecture, path.policy, seen, raw, towards)
     policy, optimiser, step = method.optimiser.update(  # line 9
         architecture,
         path.optimiser,
@@ -132,12 +137,15 @@ def learn(
     )
     length = jnp.sum(counted.lengths) / jnp.maximum(jnp.sum(counted.ended), 1)
     gain = performance_gain(paid.gain, architecture, policy, batch, length)  # line 10
-    gain = gain * paid.of_the_task if method.styles else gain
     entropy = mean_entropy(architecture, policy, batch.observations, method.entropy_index)
-    improved = Member(policy, optimiser, path.performance + gain, entropy, path.record, path.style)
-    exploration, bonus_log = method.exploration.update(
-        architecture, state.exploration, path.policy, path.record.measured, seen, bonus_key
+    performance = path.performance + gain
+    improved = path._replace(
+        policy=policy, optimiser=optimiser, performance=performance, entropy=entropy
     )
+    exploration, bonus_log = method.exploration.update(
+        architecture, bonus_state, path.policy, path.record.measured, seen, bonus_key
+    )
+    exploration = Exploring(exploration, bonus_value) if method.bonus_apart else exploration
     sound = _finite((policy.parameters, optimiser, exploration))
     slot = slot_for(method.replacement, state.population, i)
     new = State(
@@ -148,9 +156,11 @@ def learn(
         old.iteration + sound,
         old.key,
     )
+    if method.renews:
+        new = _renewed(method, architecture, new, i)
     log |= {"gain": gain, "slot": slot, "advantage_mean": jnp.mean(batch.raw_advantages)}
     log |= {"advantage_std": jnp.std(batch.raw_advantages), **step, **bonus_log, "finite": sound}
-    return new, _metrics(new, i, outcome, log)
+    return new, metrics_of(method, new, i, outcome, log)
 
 
 def measure_only(
@@ -166,7 +176,7 @@ def measure_only(
     state = state._replace(iteration=state.iteration + 1)
     zero = jnp.asarray(0.0)
     log = {"gain": zero, "kl": zero, "slot": i, "value_loss": zero, "finite": True}
-    return state, _metrics(state, i, outcome, log)
+    return state, metrics_of(method, state, i, outcome, log)
 
 
 def measure(
@@ -196,15 +206,15 @@ def measure(
     population = population._replace(performance=population.performance.at[i].set(performance))
     state = state._replace(population=population)
     path = path._replace(record=record, performance=performance)
+    if method.looks_back:
+        path = path._replace(progress=came_along(path.progress, record, counted))
     # the filter moves with the improved policy: what stays in the buffer stays what it was
     observations = seen.observations.reshape(-1, architecture.observation_size)
     first = state.iteration == 0
     policy = look(method, path.policy, path.style, observations, first)
     if method.folds:
         population = state.population
-        warm = warmed_up(
-            method, population.policy.filter, population.style, observations, first
-        )
+        warm = warmed_up(method, population.policy.filter, population.style, observations, first)
         population = population._replace(policy=population.policy._replace(filter=warm))
         state = state._replace(population=population)
     return state, path._replace(policy=policy), outcome, counted
@@ -236,10 +246,35 @@ def fit_value(method: Method, value, seen: Trajectories, key: jax.Array):
     return fitted, advantages.advantages, log
 
 
+def _with_bonus(method: Method, value, seen: Trajectories, paid, raw: jax.Array, key: jax.Array):
+    """Advantages of task and bonus together, and the bonus's own value network, fitted.
+
+    Both are standardised, so that the weight means the same on every task. A batch that carries no
+    signal of the task is followed by the bonus alone: what is left there is noise of V. A path that
+    gets no bonus leaves the bonus's network as it is.
+    """
+    extra = seen._replace(rewards=paid.extra)
+
+    def learn_it(value):
+        fitted, bonus, _ = fit_value(method, value, extra, jax.random.fold_in(key, 3))
+        task, bonus = scale(raw, "standardised"), scale(bonus, "standardised")
+        return jnp.where(carries_signal(seen), task + paid.weight * bonus, bonus), fitted
+
+    return jax.lax.cond(paid.weight > 0, learn_it, lambda value: (raw, value), value)
+
+
 def as_batch(
-    method: Method, architecture: Architecture, policy: Policy, seen: Trajectories, raw: jax.Array
+    method: Method,
+    architecture: Architecture,
+    policy: Policy,
+    seen: Trajectories,
+    raw: jax.Array,
+    towards: jax.Array | None = None,
 ) -> Batch:
-    """One flat stack of samples, with the distributions of the policy before its step."""
+    """One flat stack of samples, with the distributions of the policy before its step.
+
+    `towards` are the advantages that the step follows, where they are not the task's `raw` ones.
+    """
     observations = seen.observations.reshape(-1, seen.observations.shape[-1])
     actions = seen.actions.reshape(-1, seen.actions.shape[-1])
     stats = statistics(architecture, policy, observations)
@@ -248,7 +283,7 @@ def as_batch(
         actions,
         stats,
         log_probs(architecture, stats, actions),
-        scale(raw.ravel(), method.advantage_scaling),
+        scale((raw if towards is None else towards).ravel(), method.advantage_scaling),
         raw.ravel(),
     )
 
@@ -283,6 +318,14 @@ def _stored(
     return _share_filter(population, slot) if method.observation_filter == "shared" else population
 
 
+def _renewed(method: Method, architecture: Architecture, state: State, i: jax.Array) -> State:
+    """The state with path i drawn anew if the picking rule gives it up."""
+    key = jax.random.fold_in(jax.random.fold_in(state.key, 2), state.iteration)
+    fresh = renewed(method, architecture, state.population, i, key)
+    gives_up = method.picking.renews(state.population, i)  # type: ignore
+    return state._replace(population=_kept(gives_up, fresh, state.population))
+
+
 def _share_filter(population: Member, i: jax.Array) -> Member:
     """All policies look through the filter of path i."""
     shared = jax.tree.map(
@@ -291,7 +334,9 @@ def _share_filter(population: Member, i: jax.Array) -> Member:
     return population._replace(policy=population.policy._replace(filter=shared))
 
 
-def _metrics(state: State, i: jax.Array, outcome: Outcome, log: Metrics) -> Metrics:
+def metrics_of(
+    method: Method, state: State, i: jax.Array, outcome: Outcome, log: Metrics
+) -> Metrics:
     n, mean, error = summary(outcome)
     population = state.population
     return {
@@ -303,5 +348,6 @@ def _metrics(state: State, i: jax.Array, outcome: Outcome, log: Metrics) -> Metr
         "performance": population.performance,
         "entropy": population.entropy,
         "picks": population.record.picks,
+        **({"style": population.style} if method.styles else {}),
         **log,
     }

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from mppo.algorithm.advantages import Scaling, TimeLimit
+from mppo.algorithm.contest import Contest
 from mppo.algorithm.critic import Critic
 from mppo.algorithm.exploration.curiosity import Curiosity
 from mppo.algorithm.exploration.diversity import Diversity
@@ -74,14 +75,18 @@ class Method:
     envs: int = 0
     """Environments side by side; 0: as many whole episodes as fit into a batch."""
     styles: tuple[Style, ...] = ()
-    """How each path explores, in turn: names (alike, apart, persistent, curious) or name:field=value
-    changes of them; none: all paths begin alike."""
+    """How each path explores, in turn: names (alike, apart, persistent, curious), or changes of
+    them as in apart:sigma=0.5; none: all paths begin alike."""
+
+    race: int = 0
+    """Iterations at the start in which many random policies race for the places of paths that
+    begin apart."""
 
     def __post_init__(self) -> None:
         made = (style(one) if isinstance(one, str) else one for one in self.styles)
         object.__setattr__(self, "styles", tuple(made))
         self._check_styles()
-        for name, low in (("paths", 1), ("batch_size", 2), ("envs", 0)):
+        for name, low in (("paths", 1), ("batch_size", 2), ("envs", 0), ("race", 0)):
             if getattr(self, name) < low:
                 raise ValueError(f"{name} is {getattr(self, name)}; it must be at least {low}")
         for name in ("gamma", "gae_lambda"):
@@ -111,6 +116,10 @@ class Method:
             )
         if self.styles and bonus and not paid:
             raise ValueError("the method has a bonus, and no style takes it; give one bonus=1")
+        if self.race and not (self.looks_back and any(one.starts_apart for one in self.styles)):
+            raise ValueError(
+                f"race is {self.race}, which needs --picking contest and a style that begins apart"
+            )
         sights = {one.filter for one in self.styles} - {"running"}
         if sights and self.observation_filter != "per-path":
             raise ValueError(
@@ -124,6 +133,22 @@ class Method:
     def value_networks(self) -> int:
         """How many value networks there are; path i uses number i modulo this."""
         return self.paths if self.value == "independent" else 1
+
+    @property
+    def bonus_apart(self) -> bool:
+        """Whether paths differ in the bonus they are paid, which then has a value of its own."""
+        return any(one.bonus for one in self.styles)
+
+    @property
+    def looks_back(self) -> int:
+        """How many of a path's batches the picking rule looks back on."""
+        return getattr(self.picking, "looks_back", 0)  # a rule of a user's need not have it
+
+    @property
+    def renews(self) -> bool:
+        """Whether the picking rule may have paths drawn anew."""
+        plain = any(not one.bonus for one in self.styles)
+        return isinstance(self.picking, Contest) and plain and len(self.styles) > 1
 
     @property
     def folds(self) -> bool:
@@ -144,6 +169,7 @@ COMPONENTS: dict[str, dict[str, type]] = {
         "max-entropy": MaxEntropy,
         "round-robin": RoundRobin,
         "uniform": Uniform,
+        "contest": Contest,
     },
     "estimator": {"batch-mean": BatchMean, "window": Window, "shrunk": Shrunk},
     "exploration": {"none": NoBonus, "curiosity": Curiosity, "diversity": Diversity},

@@ -7,9 +7,11 @@ from typing import NamedTuple, get_args
 from mppo.algorithm import filters
 from mppo.algorithm.filters import Filter
 from mppo.algorithm.methods import Method
+from mppo.algorithm.performance import Outcome
 from mppo.algorithm.policies import Architecture, Policy
+from mppo.algorithm.population import Member, Progress, Record, fresh_record, member, put
 from mppo.algorithm.styles import Sight, output_scales
-from mppo.algorithm.surrogate import Gain
+from mppo.algorithm.surrogate import Gain, mean_entropy
 from mppo.algorithm.types import Bonus, PyTree, Trajectories
 from mppo.machine.lazy import jax, jnp
 
@@ -19,10 +21,11 @@ SIGHTS = get_args(Sight)
 class Incentives(NamedTuple):
     """What a path learns from."""
 
-    rewards: jax.Array  # [E, T]
+    rewards: jax.Array  # [E, T] of the task, with a bonus in them where all paths get the same
+    extra: jax.Array  # [E, T] bonus rewards apart from them, where paths differ; else zeros
+    weight: jax.Array | float  # of the extra ones for this path
     bonus: Bonus  # added to the objective
     gain: Gain  # the reading of line 10
-    of_the_task: jax.Array | float  # 1 where advantages are those of the task's return, else 0
 
 
 def of_style(method: Method, field: str, number: PyTree) -> jax.Array:
@@ -45,25 +48,84 @@ def random_policy(
     return architecture.init(key, scales[number], log_std, raw)
 
 
+def fresh_path(
+    method: Method, architecture: Architecture, number: PyTree, key: jax.Array
+) -> Member:
+    """A path that was never rolled out, of the style of that number."""
+    policy = random_policy(method, architecture, number, key)
+    nowhere = jnp.zeros((1, architecture.observation_size))
+    return Member(
+        policy,
+        method.optimiser.init(policy.parameters),
+        jnp.asarray(0.0),
+        mean_entropy(architecture, policy, nowhere, method.entropy_index),
+        fresh_record(method.estimator.memory),
+        number,
+        _no_progress(method, number),
+    )
+
+
+def _no_progress(method: Method, number: PyTree) -> PyTree:
+    if not method.looks_back:
+        return ()
+    unknown = jnp.full(method.looks_back, jnp.nan)
+    curious = of_style(method, "bonus", number) > 0 if method.styles else jnp.asarray(False)
+    most = jnp.asarray(jnp.inf)
+    return Progress(unknown, unknown, most, -most, curious, -most)
+
+
+def came_along(progress: Progress, record: Record, counted: Outcome) -> Progress:
+    """The progress after one more batch; one without a finished episode tells nothing."""
+    some = record.episodes > 0
+    push = lambda old, new: jnp.where(some, jnp.append(old[1:], new), old)
+    ended = counted.ended
+    return progress._replace(
+        means=push(progress.means, record.measured),
+        errors=push(progress.errors, record.standard_error),
+        lowest=jnp.minimum(progress.lowest, jnp.min(jnp.where(ended, counted.returns, jnp.inf))),
+        highest=jnp.maximum(progress.highest, jnp.max(jnp.where(ended, counted.returns, -jnp.inf))),
+    )
+
+
+def renewed(
+    method: Method, architecture: Architecture, population: Member, i: jax.Array, key: jax.Array
+) -> Member:
+    """The paths after path i, which the rule gives up, was drawn anew in the next plain style."""
+    plain = [n for n, one in enumerate(method.styles) if not one.bonus]
+    after = {
+        n: min((m for m in plain if m > n), default=plain[0]) for n in range(len(method.styles))
+    }
+    following = jnp.asarray(list(after.values()))[population.style[i]]
+    fresh = fresh_path(method, architecture, following, key)
+    fresh = fresh._replace(policy=in_sight_of(method, fresh, member(population, i)))
+    return put(population, i, fresh)
+
+
+def in_sight_of(method: Method, fresh: Member, old: Member) -> Policy:
+    """The policy of a fresh path; a folded filter of it has seen what its predecessor's saw."""
+    if not method.folds:
+        return fresh.policy
+    folded = of_style(method, "filter", fresh.style) == SIGHTS.index("folded")
+    known = folded & ~filters.is_raw(old.policy.filter)
+    return fresh.policy._replace(filter=_choose(known, old.policy.filter, fresh.policy.filter))
+
+
 def incentives(
     method: Method, architecture: Architecture, state: PyTree, number: PyTree, seen: Trajectories
 ) -> Incentives:
     """Rewards and bonus under a path's style.
 
-    Advantages of shaped rewards are none of the task's return (decision 0006).
+    Advantages of shaped rewards are none of the task's return (decision 0006). Where paths differ
+    in what they are paid for, the bonus is kept apart, so that V means the same for all of them.
     """
-    rewards = method.exploration.reward(architecture, state, seen)
+    shaped = method.exploration.reward(architecture, state, seen)
     bonus = method.exploration.bonus(architecture, state)
-    if rewards is seen.rewards:
-        gain: Gain = method.gain
-    else:
-        gain = "none" if not method.styles else method.gain
     if not method.styles:
-        return Incentives(rewards, bonus, gain, 1.0)
+        gain: Gain = method.gain if shaped is seen.rewards else "none"
+        return Incentives(shaped, jnp.zeros(()), 0.0, bonus, gain)
     weight = of_style(method, "bonus", number)
-    shaped = seen.rewards + weight * (rewards - seen.rewards)
     weighted: Bonus = lambda policy, observations: weight * bonus(policy, observations)
-    return Incentives(shaped, weighted, gain, jnp.where(weight > 0, 0.0, 1.0))
+    return Incentives(seen.rewards, shaped - seen.rewards, weight, weighted, method.gain)
 
 
 def look(

@@ -24,6 +24,17 @@ class Record(NamedTuple):
     finished: jax.Array  # episodes that counted in all
 
 
+class Progress(NamedTuple):
+    """How a path came along, for rules that look back."""
+
+    means: jax.Array  # [m] mean returns of its last batches, the newest last; NaN before
+    errors: jax.Array  # [m] their standard errors
+    lowest: jax.Array  # return of any of its episodes
+    highest: jax.Array
+    curious: jax.Array  # whether it learns from a bonus too
+    raced: jax.Array  # return with which it won its place; -inf without a race
+
+
 class Member(NamedTuple):
     """One path of the policy buffer: a policy and what is known of it."""
 
@@ -33,6 +44,7 @@ class Member(NamedTuple):
     entropy: jax.Array  # H_k
     record: Record
     style: PyTree = ()  # its number among the method's styles, where there are any
+    progress: PyTree = ()  # a Progress, for rules that look back
 
 
 def fresh_record(memory: int) -> Record:

@@ -33,7 +33,8 @@ class Style:
     choice_persistence: float = 0.0
     """The same for choices, in the normal numbers that their noise is made from."""
     bonus: float = 0.0
-    """Weight of the method's exploration bonus in what this path learns from."""
+    """Weight of the method's exploration bonus beside the task, both standardised, in what this
+    path learns from; batches without a signal of the task are followed by the bonus alone."""
     filter: Sight = "running"
     """Observations standardised by running numbers; the same, but no change of these numbers
     changes the policy (folded into its first layer); or as they are."""
@@ -63,6 +64,11 @@ class Style:
         return f"{name}:{','.join(differences[name])}" if differences[name] else name
 
     @property
+    def starts_apart(self) -> bool:
+        """Whether two random policies of this style behave unlike each other."""
+        return self.output_scale > 10 * ALIKE_SCALE
+
+    @property
     def white(self) -> bool:
         """Whether no step's noise depends on the step before."""
         return self.persistence == 0 and self.choice_persistence == 0
@@ -73,7 +79,7 @@ STYLES: dict[str, Style] = {
     "alike": ALIKE,
     "apart": Style(output_scale=1.0, sigma=0.3, filter="none"),
     "persistent": Style(persistence=0.8, choice_persistence=0.9),
-    "curious": Style(bonus=1.0),
+    "curious": Style(bonus=0.3),
 }
 """Styles by name; `style` reads changes of them."""
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from mppo.errors import BadRequest, CheckpointError, StorageFault
-from mppo.files import checkpoints, reader, recovery
+from mppo.files import checkpoints, reader, recovery, settings
 from mppo.files.atomic import Appender, Lock, present, renamed_aside, reported, write_atomically
 from mppo.files.checkpoints import Checkpoint, hash_of, read_json
 from mppo.files.reader import LARGEST_RUN, LOGS
@@ -184,7 +184,8 @@ class RunDirectory:
         there = self.description_to_continue()
         if there is not None:
             wanted = json.loads(json.dumps(plain(run)))
-            differs = [name for name in IDENTITY if there.get(name) != wanted.get(name)]
+            older = {**there, "method": settings.completed(there.get("method"))}
+            differs = [name for name in IDENTITY if older.get(name) != wanted.get(name)]
             if differs:
                 way_out = "choose another --out, or --from-scratch, which moves it aside"
                 if differs == ["unfinished"]:  # begun by a version that let cut episodes go

@@ -54,6 +54,23 @@ def to_json(value: Any) -> Any:
     return value
 
 
+def completed(data: Any) -> Any:
+    """What `to_json` of an older version wrote, with the fields that have come since.
+
+    >>> completed({"kind": "window", "episodes": 7})
+    {'kind': 'window', 'episodes': 7, 'unit': 'undiscounted'}
+    """
+    if isinstance(data, list):
+        return [completed(item) for item in data]
+    if not isinstance(data, dict):
+        return data
+    data = {name: completed(value) for name, value in data.items()}
+    cls = _KINDS.get(data.get("kind", ""))
+    if cls is None:  # of somebody else: nothing is known of its fields
+        return data
+    return {**to_json(cls()), **data}
+
+
 def from_json(data: Any, allow_imports: bool = False) -> Any:
     """The value that `to_json` wrote.
 
@@ -189,13 +206,13 @@ def overridden(method: Method, changes: dict[str, Any]) -> Method:
     swaps = {name: value for name, value in changes.items() if "." not in name}
     for name, value in swaps.items():
         if name in COMPONENTS and isinstance(value, str):
-            value = component_class(value, True, COMPONENTS[name])()
-        method = _replaced(method, name, value)
+            swaps[name] = component_class(value, True, COMPONENTS[name])()
+    method = _replaced(method, **swaps)
     for name, value in changes.items():
         if "." in name:
             method = _deep(method, name.split("."), value, name)
     for name in unknown:  # last, so that what is said of them fits the method as it is wanted
-        _replaced(method, name, None)
+        _replaced(method, **{name: None})
     return method
 
 
@@ -216,23 +233,26 @@ def _by_dotted_name(changes: dict[str, Any]) -> dict[str, Any]:
 
 def _deep(target: Any, path: list[str], value: Any, name: str) -> Any:
     if len(path) == 1:
-        return _replaced(target, path[0], value)
+        return _replaced(target, **{path[0]: value})
     if path[0] not in {f.name for f in dataclasses.fields(target)}:
-        return _replaced(target, path[0], value)  # raises with a suggestion
-    return _replaced(target, path[0], _deep(getattr(target, path[0]), path[1:], value, name))
+        return _replaced(target, **{path[0]: value})  # raises with a suggestion
+    inner = _deep(getattr(target, path[0]), path[1:], value, name)
+    return _replaced(target, **{path[0]: inner})
 
 
-def _replaced(target: Any, name: str, value: Any) -> Any:
+def _replaced(target: Any, **values: Any) -> Any:
+    """The component with these fields; all at once, since one may be right only with another."""
     known = {f.name for f in dataclasses.fields(target)}
-    if name not in known:
-        foreign = foreign_names.answer(name, target) if isinstance(target, Method) else ""
-        if foreign:
-            raise BadRequest(f'mppo takes no "{name}"; {foreign}')
-        hint = did_you_mean(name, known, f"Fields: {', '.join(sorted(known))}")
-        raise BadRequest(f'"{kind_of(target)}" has no field "{name}"{hint}')
-    _check_type(target, name, value)
+    for name, value in values.items():
+        if name not in known:
+            foreign = foreign_names.answer(name, target) if isinstance(target, Method) else ""
+            if foreign:
+                raise BadRequest(f'mppo takes no "{name}"; {foreign}')
+            hint = did_you_mean(name, known, f"Fields: {', '.join(sorted(known))}")
+            raise BadRequest(f'"{kind_of(target)}" has no field "{name}"{hint}')
+        _check_type(target, name, value)
     try:
-        return dataclasses.replace(target, **{name: value})
+        return dataclasses.replace(target, **values)
     except ValueError as error:
         raise BadRequest(str(error)) from error
 

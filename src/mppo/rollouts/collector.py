@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv, VectorEnv
 
-from mppo.acting.actor import Actor
+from mppo.acting.actor import Actor, Ensemble
 from mppo.acting.spaces import Spaces
 from mppo.algorithm.types import Earlier, Trajectories
 from mppo.envs.batch import BatchVectorEnv, lanes_of
@@ -116,17 +116,19 @@ class Collector:
             self._pool.shutdown()
         self.envs.close()
 
-    def __call__(self, actor: Actor, path: int, iteration: int) -> Trajectories:
-        """Trajectories of the actor."""
+    def __call__(self, actor: Actor | Sequence[Actor], path: int, iteration: int) -> Trajectories:
+        """Trajectories of the actor, or of one actor in each environment."""
         envs, self._iteration = self.envs.num_envs, iteration
         if not self._continues or path != self._path:
             self._path, self._earlier = path, self._no_earlier()
             self._restart(iteration)
         rows = Buffers(envs, self.steps, self.spaces.observation_size, self.spaces.head.size)
         streams = [generator(self.seed, Role.ACTIONS, iteration, e) for e in range(envs)]
-        noise = [actor.noise(stream, self.steps) for stream in streams]
+        actors = [actor] * envs if isinstance(actor, Actor) else list(actor)
+        actor = actor if isinstance(actor, Actor) else Ensemble(actors)
+        noise = [one.noise(stream, self.steps) for one, stream in zip(actors, streams, strict=True)]
         if self._lanes:
-            self._by_lane(self._lanes, actor, noise, rows)
+            self._by_lane(self._lanes, actors, noise, rows)
         elif self.mode == AutoresetMode.NEXT_STEP:
             self._in_turn(actor, np.stack(noise), rows)
         else:
@@ -202,18 +204,22 @@ class Collector:
         self._pending[:] = False
 
     def _by_lane(
-        self, lanes: Sequence[Lane], actor: Actor, noise: list[np.ndarray], rows: Buffers
+        self,
+        lanes: Sequence[Lane],
+        actors: Sequence[Actor],
+        noise: list[np.ndarray],
+        rows: Buffers,
     ) -> None:
         """Each environment by itself, in threads: physics runs without the interpreter's lock."""
         if self._pool is None:
             for e, lane in enumerate(lanes):
-                self._advance(lane, e, actor, noise[e], rows, 0, self.steps)
+                self._advance(lane, e, actors[e], noise[e], rows, 0, self.steps)
             return
 
         def advance(piece: tuple[Lane, int, int]) -> tuple[Lane, int, int] | None:
             lane, e, start = piece
             stop = min(start + CHUNK, self.steps)
-            self._advance(lane, e, actor, noise[e], rows, start, stop)
+            self._advance(lane, e, actors[e], noise[e], rows, start, stop)
             return (lane, e, stop) if stop < self.steps else None
 
         share(self._pool, self._workers, [(lane, e, 0) for e, lane in enumerate(lanes)], advance)
@@ -243,7 +249,7 @@ class Collector:
                 lane.reset()
         self._now[e] = lane.observation
 
-    def _in_step(self, actor: Actor, noise: np.ndarray, rows: Buffers) -> None:
+    def _in_step(self, actor: Actor | Ensemble, noise: np.ndarray, rows: Buffers) -> None:
         """All environments side by side; ended ones restart before the next step."""
         count, envs, now = self.envs.num_envs, self.envs, self._now
         flatten, to_env, clip = self.spaces.flatten, self.spaces.to_env, self.clip
@@ -268,7 +274,7 @@ class Collector:
                     rows.next_observations[e, t] = self.spaces.flatten_one(last)
             now[:] = flatten(seen, count)
 
-    def _in_turn(self, actor: Actor, noise: np.ndarray, rows: Buffers) -> None:
+    def _in_turn(self, actor: Actor | Ensemble, noise: np.ndarray, rows: Buffers) -> None:
         """Vector environments that spend a step on restarting: such steps are no samples."""
         count, now = self.envs.num_envs, self._now.copy()
         filled = np.zeros(count, int)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
-from mppo.algorithm import iteration
+from mppo.algorithm import iteration, race
 from mppo.algorithm.methods import Method
 from mppo.algorithm.performance import Unfinished
 from mppo.algorithm.policies import Architecture
@@ -25,6 +25,8 @@ class Programs(NamedTuple):
     report: Any  # State -> index, Policy
     learn: Any  # State, index, Trajectories -> State, metrics; consumes the old state
     measure_only: Any
+    runners: Any  # State, number of environments -> as many random paths, for the race
+    finish: Any  # State, these paths, Trajectories -> State, metrics; consumes the old state
 
 
 def programs(
@@ -47,6 +49,8 @@ def _programs(method: Method, architecture: Architecture, unfinished: Unfinished
         jax.jit(
             partial(iteration.measure_only, method, architecture, **learning), donate_argnums=0
         ),
+        jax.jit(partial(race.runners, method, architecture), static_argnums=1),
+        jax.jit(partial(race.finish, method, architecture), donate_argnums=0),
     )
 
 

@@ -11,12 +11,13 @@ import numpy as np
 
 from mppo.acting.actor import Actor
 from mppo.acting.agent import Agent, architecture_of
-from mppo.algorithm import theorem
+from mppo.algorithm import race, theorem
 from mppo.algorithm.iteration import State, iterate
 from mppo.algorithm.methods import Method
 from mppo.algorithm.networks import Mlp
 from mppo.algorithm.performance import Unfinished
 from mppo.algorithm.policies import Architecture
+from mppo.algorithm.population import member
 from mppo.algorithm.styles import ALIKE, Style
 from mppo.algorithm.types import Trajectories
 from mppo.envs.batched.maze import MazeVector
@@ -138,7 +139,10 @@ class Run:
         )
         learn = self.programs.measure_only if measuring else self.programs.learn
         previous = self._previous
-        self.state, metrics = iterate(self._pick, self._collect, learn, self.state)
+        if race.FIRST <= self.iteration <= race.rounds(self.method, self.architecture):
+            self.state, metrics = self._race(self.state)
+        else:
+            self.state, metrics = iterate(self._pick, self._collect, learn, self.state)
         row = jax.device_get(metrics)
         if not row.pop("finite"):
             self._previous = previous
@@ -157,6 +161,21 @@ class Run:
             "theorem_slack": None if check is None else check.slack,
         }
         return plain(made)
+
+    def _race(self, state: State):
+        """One round of the race: a random policy in each environment."""
+        started = time.perf_counter()
+        self.doing = "racing random policies"
+        ran = self.programs.runners(state, self.envs)
+        host = jax.device_get(ran)
+        actors = [
+            Actor(self.architecture, member(host.policy, e), self.method.styles[host.style[e]])
+            for e in range(self.envs)
+        ]
+        self.trajectories, self._here = self.collector(actors, -1, self.iteration), True
+        self.simulation = time.perf_counter() - started
+        self._check = self._previous = None
+        return self.programs.finish(state, ran, self.trajectories)
 
     def _pick(self, state: State):
         """Lines 2-4, with Theorem 1 checked against what the rule saw."""

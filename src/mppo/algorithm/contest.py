@@ -1,0 +1,136 @@
+"""A picking rule for paths that differ: who leads, who may still overtake, and whom to try next.
+
+The paper's rule compares the levels of J after one batch each. Among styles of exploration that is
+not enough: a path with a good start is not the one that learns fastest, and where nothing is paid
+yet all levels are equal. This rule knows how noisy its J is and how fast each path still grows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import inf
+from typing import NamedTuple
+
+from mppo.algorithm.population import Member, Progress
+from mppo.errors import check_ranges
+from mppo.machine.lazy import jax, jnp
+
+
+class Standing(NamedTuple):
+    """What the rule makes of K paths."""
+
+    lead: jax.Array  # the most picked of those that the best one does not clearly beat
+    open: jax.Array  # [K] whether it may still overtake the lead
+
+
+@dataclass(frozen=True)
+class Contest:
+    """The leading path and, in turn with it, those that may still overtake it.
+
+    The lead is the most picked of the paths that are not clearly worse than the best: what was
+    learnt so far is not left for a difference that may be noise. A path may overtake while
+    J + caution * error + ahead * growth lies above J + ahead * growth of the lead. The first path is never given up before `patience` picks. While no episode of any path
+    was paid otherwise than another, paths with a bonus of their own learn from it, and every
+    `share`-th pick tries one of the others, which is drawn anew afterwards.
+    """
+
+    caution: float = 1.0
+    """Standard errors that J may be off."""
+    ahead: float = 10.0
+    """Picks over which the growth of a path is expected to go on."""
+    patience: int = 10
+    """Picks of the first path before it may be given up."""
+    share: int = 4
+    """While nothing is paid: one pick in so many goes to paths without a bonus."""
+    looks_back: int = 6
+    """Picks of a path from which its growth is told."""
+
+    def __post_init__(self) -> None:
+        check_ranges(
+            self,
+            caution=(0, inf),
+            ahead=(0, inf),
+            patience=(0, inf),
+            share=(1, inf),
+            looks_back=(3, inf),
+        )
+
+    def standing(self, population: Member) -> Standing:
+        """Who leads and who may overtake."""
+        progress: Progress = population.progress
+        picks, performance = population.record.picks, population.performance
+        tried, error = picks > 0, self.caution * errors_of_j(population)
+        known = jnp.where(tried, performance, -jnp.inf)
+        best = jnp.argmax(known)
+        level = known + error >= performance[best] - error[best]
+        lead = jnp.argmax(jnp.where(level, picks + jax.nn.sigmoid(known - known[best]), -1.0))
+        soon = performance + self.ahead * jax.vmap(growth)(progress.means, progress.errors)
+        waits = (jnp.arange(len(picks)) == 0) & (picks < self.patience)
+        return Standing(lead, ~tried | waits | (soon + error >= soon[lead]))
+
+    def pick(self, population: Member, iteration: jax.Array, key: jax.Array) -> jax.Array:
+        found, progress = self.standing(population), population.progress
+        picks = population.record.picks
+        first = jnp.argsort(jnp.argsort(-progress.raced)) / len(
+            picks
+        )  # winners of a race before others
+        least = lambda among: jnp.argmin(jnp.where(among, picks + first, jnp.inf))
+        # someone is paid: the lead and its challengers take turns
+        others = found.open & (jnp.arange(len(picks)) != found.lead)
+        others = others & (picks < picks[found.lead])
+        turn = (iteration % 2 == 1) & jnp.any(others)
+        paid = jnp.where(turn, least(others), found.lead)
+        # nobody is
+        curious = progress.curious | ~jnp.any(progress.curious)
+        try_other = (iteration % self.share == self.share - 1) & ~jnp.all(curious)
+        unpaid = jnp.where(try_other, least(~curious), least(curious))
+        return jnp.where(jnp.any(varied(progress)), paid, unpaid).astype(jnp.int32)
+
+    def report(self, population: Member, iteration: jax.Array, key: jax.Array) -> jax.Array:
+        """The lead."""
+        known = population.record.picks > 0
+        known = known | ~jnp.any(known)
+        return jnp.argmax(jnp.where(known, population.performance, -jnp.inf)).astype(jnp.int32)
+
+    def renews(self, population: Member, i: jax.Array) -> jax.Array:
+        """Whether path i, just rolled out, is to be drawn anew: it found nothing and cannot learn."""
+        progress: Progress = population.progress
+        return ~jnp.any(varied(progress)) & ~progress.curious[i] & jnp.any(progress.curious)
+
+
+def varied(progress: Progress) -> jax.Array:
+    """Whether some episodes of a path were paid otherwise than others."""
+    return progress.highest > progress.lowest
+
+
+def errors_of_j(population: Member) -> jax.Array:
+    """Standard errors [K] of the mean over the returns that each path remembers; 0 below two."""
+    record = population.record
+    if record.returns.shape[-1] == 0:
+        return record.standard_error
+
+    def one(returns: jax.Array, finished: jax.Array) -> jax.Array:
+        filled = jnp.arange(returns.shape[0]) < finished
+        n = jnp.sum(filled)
+        mean = jnp.sum(jnp.where(filled, returns, 0.0)) / jnp.maximum(n, 1)
+        total = jnp.sum(jnp.where(filled, (returns - mean) ** 2, 0.0))
+        return jnp.sqrt(total / jnp.maximum(n * (n - 1), 1))
+
+    return jax.vmap(one)(record.returns, record.finished)
+
+
+def growth(means: jax.Array, errors: jax.Array) -> jax.Array:
+    """Least-squares slope of J over a path's last picks less its standard error; 0 at least.
+
+    >>> two = jnp.array([jnp.nan, 1.0, 3.0, 5.0])
+    >>> print(growth(two, jnp.zeros(4)), growth(-two, jnp.zeros(4)))
+    2.0 0.0
+    """
+    known = ~jnp.isnan(means)
+    n = jnp.sum(known)
+    time = jnp.arange(means.shape[0], dtype=means.dtype)
+    time = jnp.where(known, time - jnp.sum(time * known) / jnp.maximum(n, 1), 0.0)
+    spread = jnp.maximum(jnp.sum(time**2), 1e-12)
+    slope = jnp.sum(time * jnp.where(known, means, 0.0)) / spread
+    error = jnp.sqrt(jnp.sum((time * jnp.where(known, errors, 0.0)) ** 2)) / spread
+    return jnp.where(n >= 3, jnp.maximum(slope - error, 0.0), 0.0)

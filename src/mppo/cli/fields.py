@@ -11,7 +11,7 @@ import types
 import typing
 import warnings
 from collections.abc import Callable, Iterable
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import pairwise, takewhile
 from typing import Any, Literal, NamedTuple, cast
 
@@ -48,6 +48,23 @@ def described(cls: type) -> dict[str, str]:
         if isinstance(field, ast.AnnAssign) and isinstance(text, ast.Expr):
             found[field.target.id] = ast.literal_eval(text.value)  # type: ignore
     return found
+
+
+@cache
+def options_of(cls: type, *names: str) -> tuple[Option, ...]:
+    """An option for each of these fields of a dataclass, or for all of them."""
+    hints, texts = _hints(cls), described(cls)
+    return tuple(
+        Option(
+            field.name,
+            hints[field.name],
+            field.default,
+            " ".join(texts[field.name].split()),
+            field.metadata.get("metavar"),
+        )
+        for field in dataclasses.fields(cls)
+        if not names or field.name in names
+    )
 
 
 def add_option(group: Any, option: Option) -> None:

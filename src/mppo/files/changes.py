@@ -49,8 +49,8 @@ def compare(old: Any, new: Any, afresh: bool = True, prefix: str = "") -> dict[s
 
     >>> compare(METHODS["trpo"], METHODS["multi-trpo"])["paths"]
     Change(old=1, new=8)
-    >>> {name: change.value for name, change in compare(METHODS["ppo"], METHODS["trpo"]).items()}
-    {'optimiser': 'trpo', 'batch_size': 5000}
+    >>> compare(METHODS["trpo"], METHODS["multi-trpo"])["picking"].value
+    'round-robin'
     """
     before, found = _fields(old) or {}, {}
     for field, value in (_fields(new) or {}).items():

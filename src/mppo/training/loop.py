@@ -19,8 +19,10 @@ from mppo.files.atomic import reported, write_atomically
 from mppo.files.changes import changes_that_hold
 from mppo.files.reader import FORMAT, History, history, rows
 from mppo.files.run_directory import RunDirectory
-from mppo.loggers import Logger, Loggers, Record
+from mppo.loggers import Loggers, Record
 from mppo.machine.signals import Interrupts
+from mppo.training.options import Options
+from mppo.training.plan import Plan, plan
 from mppo.training.run import Row, Run
 
 Function = Callable[[str, Row], bool | None]
@@ -35,6 +37,8 @@ class Training:
     directory: RunDirectory | None
     method_name: str
     run: Run
+    options: Options
+    plan: Plan
     rows: History
     stopped: bool
 
@@ -42,19 +46,16 @@ class Training:
         self,
         run: Run,
         directory: RunDirectory | None,
-        checkpoint_every: int = 0,
-        method_name: str = "custom",
-        loggers: Sequence[Logger] = (),
+        method_name: str,
+        options: Options,
         earlier: History | None = None,
     ):
         self.run, self.directory, self.method_name = run, directory, method_name
-        self.checkpoint_every = checkpoint_every
+        self.options, self.plan = options, plan(None, run.steps)
         self.rows = History(*map(list, earlier or History([], [], [])))
         self._read_rows()
         self.stopped = False  # by a callback
         self.took: Row = {}  # the row of timing.jsonl of the last iteration
-        self.promised = 0  # iterations that run.json speaks of, where the run is a part of them
-        self._loggers = loggers
         self._saved_at, self._saved = time.monotonic(), -1
 
     def _read_rows(self) -> None:
@@ -86,7 +87,7 @@ class Training:
             self.save(at_end=self.stopped)
             if directory is None:
                 pass
-            elif self.stopped or run.iteration >= max(run.iterations, self.promised):
+            elif self.stopped or run.iteration * run.method.batch_size >= self.plan.steps:
                 self._finish(self.stopped)
             else:
                 directory.event("stopped", iteration=run.iteration)
@@ -114,9 +115,9 @@ class Training:
                     self.save()
 
     def _begin_logs(self) -> Loggers | None:
-        if not self._loggers:
+        if not self.options.loggers:
             return None
-        logs = Loggers(self._loggers)
+        logs = Loggers(self.options.loggers)
         logs.start(self.description(), self.folder, self.rows)
         return logs
 
@@ -166,13 +167,13 @@ class Training:
     def _at_boundary(self) -> bool:
         """Whether the run may be saved now without changing it."""
         n = self.run.iteration
-        return self.run.resumes_bitwise or n % (self.checkpoint_every or RESET_EVERY) == 0
+        return self.run.resumes_bitwise or n % (self.options.checkpoint_every or RESET_EVERY) == 0
 
     def _save_due(self) -> bool:
         if not self.run.resumes_bitwise:
             return self._at_boundary()
-        if self.checkpoint_every:
-            return self.run.iteration % self.checkpoint_every == 0
+        if every := self.options.checkpoint_every:
+            return self.run.iteration % every == 0
         return time.monotonic() - self._saved_at > SAVE_EVERY
 
     def save(self, at_end: bool = False) -> None:

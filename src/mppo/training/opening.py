@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,13 +16,15 @@ from mppo.algorithm.methods import Method
 from mppo.algorithm.policies import Architecture
 from mppo.algorithm.population import member
 from mppo.envs.source import AnyEnv, EnvSource, recorded_source
-from mppo.errors import BadRequest
+from mppo.errors import BadRequest, CheckpointError
 from mppo.files import checkpoints, reader
 from mppo.files.description import described
+from mppo.files.model_file import Saved
 from mppo.machine.lazy import jax
 from mppo.machine.threads import available_cores
 from mppo.rollouts.evaluator import Episodes, Evaluator
 from mppo.training.programs import programs
+from mppo.training.run import Run
 
 AT_ONCE = 10  # environments of an evaluation, where the run itself had none
 
@@ -107,6 +110,34 @@ def opened(
     like = jax.eval_shape(partial(iteration.init, method, architecture), jax.random.key(0))
     state = checkpoints.restored(like, reader.newest(where).arrays, "state")
     return Opened(where, found, method, on, architecture, state)
+
+
+def restored_run(
+    saved: Saved,
+    env: AnyEnv | None = None,
+    wrappers: Sequence[Callable[[Any], Any]] | None = None,
+    workers: int = 0,
+    allow_imports: bool = False,
+) -> tuple[Run, str]:
+    """The run of a saved model as it stood, and its method's name; with `env` in another place."""
+    about = saved.described
+    old = described(about, allow_imports, other_env=env is not None)
+    on = recorded_source(about, env, wrappers, allow_imports)
+    done = saved.data.get("iteration")
+    steps = old.method.batch_size * max(1, done if isinstance(done, int) else 1)
+    same = on.horizon == about.get("horizon")  # in another environment, J may count otherwise
+    settled = old.unfinished if same else None
+    run = Run(old.method, on, steps, old.seed, old.evaluation, workers, settled)
+    run.clip = old.clip_actions  # as trained, also where `env` is another
+    there = (about["env"], about["env_kwargs"], tuple(about.get("wrappers", ())))
+    moved = (on.name, on.kwargs, on.wrappers) != there
+    try:
+        run.restore(saved.checkpoint, moved)
+    except CheckpointError:
+        if env is None or moved:
+            raise
+        run.restore(saved.checkpoint, moved=True)  # its like by name, but of another make
+    return run, old.method_name
 
 
 def play(

@@ -153,9 +153,7 @@ def _train(options: Any, method: Method, env_kwargs: dict[str, Any], interrupts:
 
 def options_given(words: Any, **others: Any) -> Options:
     """The options of a training among those that a parser has read."""
-    known = {field.name for field in dataclasses.fields(Options)}
-    given = {name: value for name, value in {**vars(words), **others}.items() if name in known}
-    return Options(**{n: tuple(v) if isinstance(v, list) else v for n, v in given.items()})
+    return Options.among({**vars(words), **others})
 
 
 def loggers_of(options: Any) -> list[Logger]:

@@ -24,6 +24,7 @@ from mppo.errors import BadRequest
 from mppo.files import checkpoints, foreign_names, model_file
 from mppo.files.reader import History
 from mppo.loggers import Logger, TensorBoard
+from mppo.loggers.tensorboard import folder_below
 from mppo.machine.signals import Interrupts
 from mppo.rollouts.evaluator import LONGEST, Evaluator
 from mppo.training import validation
@@ -70,6 +71,7 @@ class MPPO:
         verbose: int = 0,
         **overrides: Any,
     ):
+        options = Options.among(locals())  # the parameters are its fields
         if isinstance(env, str) and env.endswith("Policy"):
             raise BadRequest(
                 f'"{env}" is no environment; give the environment first: MPPO("Hopper-v5", '
@@ -77,20 +79,9 @@ class MPPO:
             )
         name, chosen = named_method(method, overrides)
         if tensorboard_log is not None:
-            loggers = [*loggers, TensorBoard(_log_folder(tensorboard_log, out, name))]
-        options = Options(
-            steps=chosen.batch_size,  # until `learn` says how many
-            seed=seed,
-            out=out,
-            from_scratch=from_scratch,
-            eval_every=eval_every,
-            eval_episodes=eval_episodes,
-            eval_deterministic_episodes=eval_deterministic_episodes,
-            checkpoint_every=checkpoint_every,
-            workers=workers,
-            wrappers=tuple(wrappers),
-            loggers=tuple(loggers),
-        )
+            board = TensorBoard(folder_below(tensorboard_log, out, name))
+            options = dataclasses.replace(options, loggers=(*loggers, board))
+        options = dataclasses.replace(options, steps=chosen.batch_size)  # until `learn` says more
         self._set_up(options.run(chosen, env, env_kwargs), name, options, verbose)
 
     def _set_up(self, run: Run, name: str, options: Options, verbose: int) -> None:
@@ -304,13 +295,3 @@ def _reserved() -> frozenset[str]:
     fields = (field.name for field in dataclasses.fields(Method))
     public = (name for name in dir(MPPO) if not name.startswith("_"))
     return frozenset({*given, *fields, *public, *foreign_names.NAMES, "run", "method_name"})
-
-
-def _log_folder(wanted: Path_, out: Path_ | None, name: str) -> Path:
-    """One folder for each run: named as the run directory, or the method with the next number."""
-    if out is not None:
-        return Path(wanted) / Path(out).name
-    n = 1
-    while (Path(wanted) / f"{name}_{n}").exists():
-        n += 1
-    return Path(wanted) / f"{name}_{n}"

@@ -7,8 +7,8 @@ defaults and their meaning; the help of the command line prints the sentences be
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 from mppo.files.evaluation import Evaluation
@@ -46,6 +46,13 @@ class Options:
     """module:callable, from environment to environment, in this order (in Python: callables)."""
     loggers: tuple[Any, ...] = ()
     """Where else the numbers go as they come: those of `mppo.loggers`, or your own."""
+
+    @classmethod
+    def among(cls, given: Mapping[str, Any]) -> Options:
+        """The options among names and values; a list becomes a tuple."""
+        names = {one.name for one in fields(cls)} & given.keys()
+        frozen = lambda value: tuple(value) if isinstance(value, list) else value
+        return cls(**{name: frozen(given[name]) for name in names})
 
     @property
     def evaluation(self) -> Evaluation:

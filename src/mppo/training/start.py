@@ -49,20 +49,8 @@ def train(
     "iteration" and "evaluation" rows; returning False stops the run after that row.
     `mppo.callbacks` has the usual ones.
     """
+    options = Options.among(locals())  # the parameters are its fields
     name, chosen = named_method(method, overrides or {})
-    options = Options(
-        steps=steps,
-        seed=seed,
-        out=out,
-        from_scratch=from_scratch,
-        eval_every=eval_every,
-        eval_episodes=eval_episodes,
-        eval_deterministic_episodes=eval_deterministic_episodes,
-        checkpoint_every=checkpoint_every,
-        workers=workers,
-        wrappers=tuple(wrappers),
-        loggers=tuple(loggers),
-    )
     run = options.run(chosen, env, env_kwargs)
     with contextlib.closing(run), begun(run, name, options) as training:
         return training.to_the_end(callback)

@@ -19,7 +19,7 @@ from mppo.algorithm.methods import COMPONENTS, Method
 from mppo.cli.parser import number, one_of, whole_number
 from mppo.errors import BadRequest
 from mppo.files import foreign_names
-from mppo.files.settings import component_class, kind_of
+from mppo.files.settings import component_class, hints, kind_of
 
 
 class Option(NamedTuple):
@@ -53,11 +53,11 @@ def described(cls: type) -> dict[str, str]:
 @cache
 def options_of(cls: type, *names: str) -> tuple[Option, ...]:
     """An option for each of these fields of a dataclass, or for all of them."""
-    hints, texts = _hints(cls), described(cls)
+    kinds, texts = hints(cls), described(cls)
     return tuple(
         Option(
             field.name,
-            hints[field.name],
+            kinds[field.name],
             field.default,
             " ".join(texts[field.name].split()),
             field.metadata.get("metavar"),
@@ -122,7 +122,7 @@ def _reader(kind: Any) -> tuple[Callable[[str], Any], str]:
 
 def add_fields(parser: argparse.ArgumentParser, value: Any, prefix: str = "") -> None:
     """A flag for every field of a component, components inside it as groups of their own."""
-    hints, texts = _hints(type(value)), described(type(value))
+    kinds, texts = hints(type(value)), described(type(value))
     about = (type(value).__doc__ or "").strip().split("\n")[0]
     title = f"{prefix.rstrip('.')} ({kind_of(value)})" if prefix else "method"
     group = parser.add_argument_group(title, textwrap.fill(about, 76))
@@ -133,19 +133,11 @@ def add_fields(parser: argparse.ArgumentParser, value: Any, prefix: str = "") ->
             inside.append((field.name, now))
             continue
         text = " ".join(texts.get(field.name, "").split())
-        kind = hints.get(field.name, type(now) if type(now) in (bool, int, float, str) else Any)
+        kind = kinds.get(field.name, type(now) if type(now) in (bool, int, float, str) else Any)
         add_option(group, Option(prefix + field.name, kind, now, text))
     for name, component in inside:
         if dataclasses.fields(component):
             add_fields(parser, component, f"{prefix}{name}.")
-
-
-@lru_cache
-def _hints(cls: type) -> dict[str, Any]:
-    try:
-        return typing.get_type_hints(cls)
-    except NameError:
-        return {}  # of somebody else, with names that only its type checker knows
 
 
 def rebuild(value: Any, given: dict[str, Any], prefix: str = "") -> Any:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-import typing
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any
 
 from mppo.algorithm.methods import Method
@@ -87,11 +86,9 @@ class RunSpec:
 
     def arguments(self) -> list[str]:
         """The words after `mppo` that train this run; only `--out` is missing."""
+        asked = {f"eval_{name}": n for name, n in dataclasses.asdict(self.evaluation).items()}
         words = ["train", self.name, self.env]
-        words += ["--seed", str(self.seed), "--steps", str(self.steps)]
-        words += ["--eval-every", str(self.evaluation.every)]
-        words += ["--eval-episodes", str(self.evaluation.episodes)]
-        words += ["--eval-deterministic-episodes", str(self.evaluation.deterministic_episodes)]
+        words += flags({"seed": self.seed, "steps": self.steps, **asked})
         words += [f"--env.{name}={value!r}" for name, value in self.env_kwargs]
         return words + flags(self.overrides)
 
@@ -139,17 +136,14 @@ def _beyond_defaults(component: Any) -> dict[str, Any]:
     return found
 
 
-_hints = lru_cache(typing.get_type_hints)
-
-
 def _settled(component: Any) -> Any:
     """Whole numbers in fields of real numbers become real: 0 and 0.0 are one setting."""
-    hints, changes = _hints(type(component)), {}
+    kinds, changes = settings.hints(type(component)), {}
     for field in dataclasses.fields(component):
         value = getattr(component, field.name)
         if dataclasses.is_dataclass(value):
             changes[field.name] = _settled(value)
-        elif hints[field.name] is float:
+        elif kinds.get(field.name) is float:
             changes[field.name] = float(value)
     return dataclasses.replace(component, **changes)
 

@@ -7,6 +7,7 @@ cannot be promised no command is shown, because one that trains something else i
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import math
 import re
 import shlex
@@ -55,8 +56,7 @@ def command(run: RunRecord) -> str:
     name = described.get("method_name")
     base = name if isinstance(name, str) and name in METHODS else nearest(run.method)
     words = ["mppo", "train", base, _env(described.get("env"))]
-    for key in ("steps", "seed"):
-        words += [f"--{key}", _whole(described.get(key), key)]
+    words += flags({key: _whole(described.get(key), key) for key in ("steps", "seed")})
     words += _settings(run.method, base)
     words += _env_arguments(described.get("env_kwargs", {}))
     words += _evaluation(described.get("evaluation", {}))
@@ -79,24 +79,20 @@ def _refuse_main(name: str, what: str) -> None:
         raise NoCommand(f"the {what} {_shown(name)} was defined in the script that ran it")
 
 
-def _whole(value: Any, what: str) -> str:
+def _whole(value: Any, what: str) -> int:
     if type(value) is not int or value < 0:
         raise NoCommand(f"{what} is {_shown(value)}")
-    return str(value)
+    return value
 
 
 def _evaluation(given: Any) -> list[str]:
     """The options of the evaluations that are not the usual ones."""
     if not isinstance(given, dict):
         raise NoCommand(f"evaluation is {_shown(given)}")
-    usual = Evaluation()
-    every = _whole(given.get("every", usual.every), "evaluation.every")
-    episodes = _whole(given.get("episodes", usual.episodes), "evaluation.episodes")
-    beside = given.get("deterministic_episodes", usual.deterministic_episodes)
-    beside = _whole(beside, "evaluation.deterministic_episodes")
-    words = ["--eval-every", every] if every != str(usual.every) else []
-    words += ["--eval-episodes", episodes] if episodes != str(usual.episodes) else []
-    return words + (["--eval-deterministic-episodes", beside] if beside != episodes else [])
+    usual = dataclasses.asdict(Evaluation())
+    found = {n: _whole(given.get(n, now), f"evaluation.{n}") for n, now in usual.items()}
+    usual["deterministic_episodes"] = found["episodes"]  # as many, if nothing is said of them
+    return flags({f"eval_{n}": now for n, now in found.items() if now != usual[n]})
 
 
 def _wrappers(names: Any) -> list[str]:

@@ -34,7 +34,7 @@ def test_what_is_no_plain_file_raises_or_is_noted(tmp_path):
         reader.rows(tmp_path, "events.jsonl")
     notes = []
     assert reader.rows(tmp_path, "events.jsonl", notes) == []
-    assert notes == ["events.jsonl cannot be read: Is a directory"]
+    assert notes == ["events.jsonl is not a plain file"]
 
 
 def test_the_rows_up_to_a_checkpoint(tmp_path):

@@ -17,6 +17,9 @@ from mppo.files.checkpoints import read_json
 from mppo.files.reader import LARGEST_RUN, State
 
 LARGEST_REQUEST = 1 << 26  # bytes
+FIELDS: dict[str, type] = {"method_name": str, "method": dict, "env": str, "env_kwargs": dict}
+FIELDS |= {"seed": int, "steps": int}
+"""What a record is made of."""
 
 
 @dataclass(frozen=True)
@@ -102,21 +105,12 @@ def _record(directory: Path) -> Record:
 
 
 def _described(directory: Path, run: dict[str, Any]) -> Record:
+    for name, kind in FIELDS.items():
+        if not isinstance(run.get(name), kind):
+            return _damaged(directory, f'no valid "{name}"')
     finished = reader.finished(directory)
-    try:
-        seed, steps = run["seed"], run["steps"]
-        method, settings, env, kwargs = (
-            run[name] for name in ("method_name", "method", "env", "env_kwargs")
-        )
-        kinds = ((method, str), (settings, dict), (env, str), (kwargs, dict))
-        if not all(isinstance(found, kind) for found, kind in (*kinds, (seed, int), (steps, int))):
-            raise TypeError("a field is not of its type")
-        problem = "" if finished else reader.problem(directory)
-        return Record(directory, method, settings, env, kwargs, seed, steps, finished, problem)
-    except (KeyError, TypeError) as error:
-        return _damaged(
-            directory, f"no field {error}" if isinstance(error, KeyError) else str(error)
-        )
+    problem = "" if finished else reader.problem(directory)
+    return Record(directory, *(run[name] for name in FIELDS), finished, problem)
 
 
 def _damaged(directory: Path, why: str) -> Record:

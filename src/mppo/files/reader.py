@@ -24,6 +24,7 @@ LOGS = ("metrics.jsonl", "evaluations.jsonl", "timing.jsonl")
 LARGEST_RUN = 1 << 20  # bytes of run.json
 LARGEST_LOG = 1 << 40
 LARGEST = 1 << 28  # bytes that a lenient reader takes of any file
+LONGEST_NOTE = 200  # characters
 DEEPEST = 3
 """Levels below a directory at which runs are looked for: `ROOT/runs/<id>` and one more."""
 Row = dict[str, Any]
@@ -82,14 +83,16 @@ def history(path: PathLike, notes: Notes | None = None) -> History:
 
 def rows(path: PathLike, name: str, notes: Notes | None = None) -> list[Row]:
     """All complete rows of a JSON-lines file; the torn last line of a killed run is left out."""
-    file = Path(path) / name
-    if not file.exists():
+    file, found, bad = Path(path) / name, [], 0
+    try:
+        content = read_bytes(file, LARGEST_LOG if notes is None else LARGEST)
+    except CheckpointError as error:
+        if file.exists():
+            _left_out(error, file, notes)
         return []
-    content = read_bytes(file, LARGEST_LOG) if notes is None else _content(file, LARGEST, notes)
-    found, bad = [], 0
     for number, line in enumerate(content[: content.rfind(b"\n") + 1].split(b"\n")[:-1], 1):
         try:
-            row = json.loads(line if notes is None else line.decode("utf-8", "replace"))
+            row = json.loads(line)
         except (ValueError, RecursionError) as error:
             if notes is None:
                 why = f'"{file}", line {number}, is not valid JSON: {error}'
@@ -106,32 +109,18 @@ def rows(path: PathLike, name: str, notes: Notes | None = None) -> list[Row]:
 
 def json_object(file: Path, largest: int, notes: Notes | None = None) -> Row | None:
     """What a JSON file holds; None where there is nothing, or nothing that could be read."""
-    if not (present(file) if notes is None else os.path.lexists(file)):
+    try:
+        return read_json(file, largest) if present(file) else None
+    except CheckpointError as error:
+        _left_out(error, file, notes)
         return None
+
+
+def _left_out(error: CheckpointError, file: Path, notes: Notes | None) -> None:
+    """Raise, or note why a file is left out, without the directories that it is in."""
     if notes is None:
-        return read_json(file, largest)
-    before = len(notes)
-    try:
-        content = _content(file, largest, notes).decode("utf-8", "replace")
-        value = json.loads(content) if len(notes) == before else None
-    except (ValueError, RecursionError) as error:
-        notes.append(f"{file.name} is not JSON: {str(error)[:120]}")
-        return None
-    if not isinstance(value, dict) and len(notes) == before:
-        notes.append(f"{file.name} is not an object")
-    return value if isinstance(value, dict) else None
-
-
-def _content(file: Path, largest: int, notes: Notes) -> bytes:
-    """The bytes of a file; none where it cannot be read, and a note."""
-    try:
-        size = file.stat().st_size
-        if size <= largest:
-            return file.read_bytes()
-        notes.append(f"{file.name} is too large ({size:,} bytes)")
-    except OSError as error:
-        notes.append(f"{file.name} cannot be read: {error.strerror}")
-    return b""
+        raise error
+    notes.append(str(error).replace(f'"{file}"', file.name)[:LONGEST_NOTE])
 
 
 def description(path: PathLike) -> Row | None:

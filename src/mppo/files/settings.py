@@ -121,7 +121,7 @@ def _check_read(cls: type, kind: str, values: dict[str, Any]) -> None:
 def hints(cls: type) -> dict[str, Any]:
     """The types of a component's fields."""
     try:
-        return typing.get_typehints(cls)
+        return typing.get_type_hints(cls)
     except NameError:
         return {}  # of somebody else, with names that only its type checker knows
 

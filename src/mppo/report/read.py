@@ -12,20 +12,8 @@ from typing import Any
 import numpy as np
 
 from mppo.errors import BadRequest
-from mppo.files.reader import (
-    DEEPEST,
-    FORMAT,
-    LARGEST,
-    LARGEST_RUN,
-    Row,
-    State,
-    history,
-    json_object,
-    noted_failure,
-    rows,
-    runs_below,
-    state_without_end,
-)
+from mppo.files import reader
+from mppo.files.reader import DEEPEST, FORMAT, LARGEST, LARGEST_RUN, Row, State
 from mppo.report.text import visible
 
 MOST_PATHS = 64
@@ -70,7 +58,7 @@ class RunRecord:
         """How it stands, by what could be read."""
         if self.final is not None:
             return State.FINISHED
-        found = state_without_end(self.failure, self.events)
+        found = reader.state_without_end(self.failure, self.events)
         wanted = self.described.get("iterations")
         whole = self.metrics and isinstance(wanted, int) and len(self.metrics) >= wanted
         return State.COMPLETE if whole and found is State.UNFINISHED else found
@@ -120,7 +108,7 @@ def find(directories: Sequence[str | Path]) -> list[tuple[Path, str]]:
         top = Path(given)
         if not top.is_dir():
             raise BadRequest(f'"{given}" is not a directory; give run directories or their parents')
-        below = list(runs_below(top))
+        below = list(reader.runs_below(top))
         if not below:
             raise BadRequest(
                 f'"{given}" holds no run (no run.json in it or up to {DEEPEST} levels below)'
@@ -141,7 +129,7 @@ def _shown(top: Path, path: Path) -> str:
 def read(path: Path, name: str) -> RunRecord:
     """One run; what cannot be read is left out and noted. Raises where run.json is no run's."""
     notes: list[str] = []
-    described = json_object(path / "run.json", LARGEST_RUN, notes)
+    described = reader.json_object(path / "run.json", LARGEST_RUN, notes)
     if described is None:
         raise BadRequest(f'"{name}": {notes[0]}')
     if described.get("format") != FORMAT:
@@ -149,7 +137,7 @@ def read(path: Path, name: str) -> RunRecord:
             f"run.json is in format {visible(described.get('format'), 40)}; this version reads "
             f"format {FORMAT}, and shows what it understands"
         )
-    events = rows(path, "events.jsonl", notes)
+    events = reader.rows(path, "events.jsonl", notes)
     refused = sum(row.get("event") == "checkpoint refused" for row in events)
     if refused:
         notes.append(f"{refused} damaged checkpoint(s) refused when resuming")
@@ -157,13 +145,13 @@ def read(path: Path, name: str) -> RunRecord:
     return RunRecord(
         name,
         described,
-        **history(path, notes)._asdict(),
+        **reader.history(path, notes)._asdict(),
         events=events,
-        visits=json_object(path / "visits.json", LARGEST, notes),
-        final=json_object(path / "final.json", LARGEST, notes),
+        visits=reader.json_object(path / "visits.json", LARGEST, notes),
+        final=reader.json_object(path / "final.json", LARGEST, notes),
         fault_files=tuple(sorted(f.name for f in folder.iterdir())) if folder.is_dir() else (),
         notes=notes,
-        failure=noted_failure(path),
+        failure=reader.noted_failure(path),
     )
 
 

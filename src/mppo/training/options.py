@@ -67,5 +67,6 @@ class Options:
         from mppo.envs.source import env_source  # they are not needed for a help text
         from mppo.training.run import Run
 
-        on = env_source(env, wrappers=self.wrappers, **(env_kwargs or {}))
+        wrappers: Any = self.wrappers  # callables: the command line has imported them by now
+        on = env_source(env, wrappers=wrappers, **(env_kwargs or {}))
         return Run(method, on, self.steps, self.seed, self.evaluation, self.workers)

@@ -12,7 +12,7 @@ from collections import defaultdict
 from pathlib import Path
 from statistics import mean, stdev
 
-from mppo.files.run_directory import rows
+from mppo.files.reader import rows
 from mppo.report.document import markdown_table
 
 PAGE = """\

@@ -19,7 +19,7 @@ from pathlib import Path
 from statistics import median
 
 from mppo.experiments import launch
-from mppo.files.run_directory import rows
+from mppo.files.reader import rows
 
 SWEEP = """
 steps = {steps}

@@ -15,7 +15,7 @@ from campaign.ledger import Row
 from campaign.small import unreadable
 from mppo.cli import main
 from mppo.envs.robots.lane import MujocoLane
-from mppo.files.run_directory import rows
+from mppo.files.reader import rows
 
 BATCH = 200
 MUJOCO, OURS = "MuJoCo's silent reset", "MuJoCo's bad numbers, our Hopper"

@@ -18,9 +18,9 @@ from mppo import __version__
 from mppo.acting.agent import Agent
 from mppo.cli import main
 from mppo.envs.source import env_source
-from mppo.files import checkpoints
+from mppo.files import checkpoints, reader
 from mppo.files.description import described
-from mppo.files.run_directory import RunDirectory, plain
+from mppo.files.run_directory import plain
 from mppo.training.run import Run
 
 RUNS = ROOT / "tests" / "golden" / "runs"
@@ -38,9 +38,7 @@ def processor() -> str:
 
 def agent_of(path: Path) -> Agent:
     """The agent of the newest checkpoint."""
-    found = RunDirectory(path).description()
-    assert found is not None
-    old = described(found)
+    old = described(reader.known_description(path))
     run = Run(
         old.method,
         env_source(old.env, **old.env_kwargs),

@@ -21,7 +21,7 @@ from campaign.small import call, contents, mppo_command, outcome, surroundings
 from mppo.experiments.grid import opened
 from mppo.files import checkpoints
 from mppo.files.atomic import locked
-from mppo.files.run_directory import rows
+from mppo.files.reader import rows
 from mppo.paper.tables import table
 
 SEED = 20_261_117  # of the moments

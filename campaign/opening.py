@@ -17,10 +17,11 @@ from campaign.small import Small
 from mppo.algorithm.methods import METHODS
 from mppo.envs.source import env_source, recorded_source
 from mppo.errors import FAULTS, CheckpointError
-from mppo.files import checkpoints, model_file, settings
+from mppo.files import checkpoints, model_file, reader, settings
 from mppo.files.description import described
 from mppo.files.evaluation import Evaluation
-from mppo.files.run_directory import LOGS, RunDirectory
+from mppo.files.reader import LOGS
+from mppo.files.run_directory import RunDirectory
 from mppo.training.loop import describe
 from mppo.training.run import Run
 from mppo.training.start import begin, train
@@ -134,9 +135,7 @@ class Opener:
             self.run.restore(found.checkpoint)
 
     def _open_run(self) -> None:
-        directory = RunDirectory(self.where)
-        found = directory.description()
-        assert found is not None
+        found = reader.known_description(self.where)
         old = described(found)
         on = recorded_source(found)
         if (on.name, old.method) == (self.run.task.name, self.run.method):

@@ -21,7 +21,7 @@ from campaign.small import Small, contents, differences, outcome
 from mppo.algorithm.methods import METHODS
 from mppo.cli import main
 from mppo.files import checkpoints, settings
-from mppo.files.run_directory import LOGS
+from mppo.files.reader import LOGS
 from mppo.training.start import train
 
 SEED = 20_261_118

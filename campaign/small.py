@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from campaign.ledger import ROOT
-from mppo.files import checkpoints
-from mppo.files.run_directory import RunDirectory, rows
+from mppo.files import checkpoints, reader
+from mppo.files.reader import rows
 
 METHODS = ("trpo", "ppo", "mp-trpo", "mp-ppo")
 PLACES = (  # the environment, and whether episodes go on from one iteration to the next
@@ -118,7 +118,7 @@ def unreadable(path: Path) -> list[str]:
     """What cannot be read of a run directory; every file there must be whole."""
     found = []
     try:
-        RunDirectory(path).description()
+        reader.description(path)
         for number in checkpoints.numbers(path / "checkpoints"):
             checkpoints.load(path / "checkpoints", number)
         for name in (*COMPARED, "timing.jsonl", "events.jsonl"):

@@ -30,7 +30,7 @@ from campaign.small import (
 )
 from mppo.files import checkpoints
 from mppo.files.atomic import asides
-from mppo.files.run_directory import rows
+from mppo.files.reader import rows
 
 SEED = 20_261_116  # of the moments
 LONGEST_STOP = 10.0  # seconds from a signal to the end of the process

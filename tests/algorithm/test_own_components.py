@@ -15,7 +15,7 @@ from mppo.algorithm import iteration
 from mppo.algorithm.optimisers.fisher import fisher_product
 from mppo.algorithm.surrogate import ratios
 from mppo.cli import main
-from mppo.files.run_directory import rows
+from mppo.files.reader import rows
 from mppo.training.programs import programs
 from tests.worlds import CHOOSING, SMALL, random_trajectories
 

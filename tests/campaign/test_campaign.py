@@ -24,7 +24,7 @@ from campaign import (
 from campaign.ledger import Ledger
 from campaign.mutate import KINDS
 from campaign.small import Small, outcome, state_of, unreadable
-from mppo.files.run_directory import rows
+from mppo.files.reader import rows
 
 RUN = Small("mp-trpo", "mppo/Maze-v0", iterations=40)
 

@@ -15,7 +15,7 @@ from mppo.algorithm.methods import METHODS
 from mppo.cli import COMMANDS, main
 from mppo.cli.parser import NotReadable, whole_number
 from mppo.cli.train import parsed
-from mppo.files.run_directory import rows
+from mppo.files.reader import rows
 from mppo.report.read import read
 from mppo.report.repeat import command
 from tests.worlds import Anything

@@ -63,8 +63,8 @@ def test_what_is_broken_unfinished_failed_or_missing_is_reported(tmp_path):
         "going": "unfinished",
         "failed": "failed",
         "noted": "failed",
-        "torn": "broken",
-        "half": "broken",
+        "torn": "damaged",
+        "half": "damaged",
         "waiting": "missing",
     }
     assert found["failed"].problem == "the reward is nan"

@@ -12,9 +12,10 @@ import pytest
 
 from mppo.errors import BadRequest
 from mppo.experiments.drive import Driver
-from mppo.experiments.grid import Grid, State
+from mppo.experiments.grid import Grid
 from mppo.experiments.local import LocalWorkers
 from mppo.files.atomic import Lock
+from mppo.files.reader import State
 from tests.experiments.child import ROWS
 from tests.experiments.driver import CHILD, runs
 
@@ -128,7 +129,7 @@ def test_failures_are_reported_kept_and_tried_again(tmp_path, monkeypatch):
     driver, told = drive(grid, specs)
     assert (1, "failed (it ended with exit 65)") in told
     assert list(driver.failures) == [specs[1].run_id]
-    assert [grid.state(run) for run in specs] == [State.DONE, State.FAILED, State.DONE]
+    assert [grid.state(run) for run in specs] == [State.FINISHED, State.FAILED, State.FINISHED]
     assert grid.failure(specs[1]).exit_code == 65
     assert len(attempts(grid, specs[1])) == 1  # never tried again by itself
     monkeypatch.delenv("CHILD_BEHAVIOUR")
@@ -166,7 +167,7 @@ def test_ctrl_c_asks_the_runs_to_end_before_the_driver_does(tmp_path, monkeypatc
     with pytest.raises(KeyboardInterrupt):
         Driver(grid, LocalWorkers(2, (CHILD,))).run(specs, tick)
     assert not any(alive(pid) for run in specs for pid in attempts(grid, run))
-    assert [grid.state(run) for run in specs] == [State.PENDING] * 2
+    assert [grid.state(run) for run in specs] == [State.MISSING] * 2
 
 
 def test_a_finished_run_of_other_settings_is_not_taken_for_this_one(tmp_path):

@@ -6,10 +6,11 @@ import pytest
 
 from mppo.errors import BadRequest, CheckpointError
 from mppo.experiments.compact import METRICS, compact
-from mppo.experiments.grid import Failure, Grid, State, opened
+from mppo.experiments.grid import Failure, Grid, opened
 from mppo.experiments.spec import spec
 from mppo.experiments.status import status
 from mppo.files.atomic import Lock
+from mppo.files.reader import State
 
 
 def runs(*seeds):
@@ -43,24 +44,23 @@ def test_requests_add_up_and_the_same_twice_is_one(tmp_path):
 def test_states_follow_from_files(tmp_path):
     grid, (run,) = Grid(tmp_path), runs(0)
     directory = grid.directory(run)
-    assert grid.state(run) is State.PENDING
+    assert grid.state(run) is State.MISSING
     directory.mkdir(parents=True)
     lock = Lock(directory)
     assert grid.state(run) is State.RUNNING
     lock.release()
-    assert grid.state(run) is State.PENDING
-    (directory / "checkpoints").mkdir()
-    (directory / "checkpoints" / "000000001.json").write_text("{}")
+    assert grid.state(run) is State.MISSING
+    (directory / "run.json").write_text("{}")
     (directory / "metrics.jsonl").write_text("{}\n")
-    assert grid.state(run) is State.RESUMABLE
+    assert grid.state(run) is State.UNFINISHED
     assert grid.steps_done(run) == 5000
     grid.note_failure(run, Failure(65, "reward is nan", "mppo: reward is nan"))
     assert grid.state(run) is State.FAILED
     assert grid.failure(run) == Failure(65, "reward is nan", "mppo: reward is nan")
     grid.forget_failure(run)
-    assert grid.state(run) is State.RESUMABLE
+    assert grid.state(run) is State.UNFINISHED
     (directory / "final.json").write_text("{}")
-    assert grid.state(run) is State.DONE
+    assert grid.state(run) is State.FINISHED
     assert grid.steps_done(run) == 10_000
 
 
@@ -71,7 +71,8 @@ def test_status_counts_runs_and_requests(tmp_path):
     finish(grid, runs(0)[0])
     grid.note_failure(runs(1)[0], Failure(2, "no such maze"))
     found = status(opened(tmp_path))
-    assert found["states"] == {"done": 1, "running": 0, "failed": 1, "resumable": 0, "pending": 1}
+    counted = {state: count for state, count in found["states"].items() if count}
+    assert counted == {"finished": 1, "failed": 1, "missing": 1}
     assert found["requests"] == [
         {"label": "figure-2", "runs": 3, "done": 1},
         {"label": "figure-9", "runs": 1, "done": 1},
@@ -110,9 +111,9 @@ def test_a_compact_copy_is_small_stands_the_same_and_stays_finished(tmp_path):
     assert copied.size < 10_000
     copy, done = opened(tmp_path / "copy"), runs(0)[0]
     assert [copy.state(run) for run in runs(0, 1, 2)] == [
-        State.DONE,
+        State.FINISHED,
         State.FAILED,
-        State.PENDING,
+        State.MISSING,
     ]
     assert (copy.root / "memory.json").exists()
     (row,) = [json.loads(line) for line in _lines(copy.directory(done) / "metrics.jsonl")]

@@ -66,7 +66,7 @@ def test_a_killed_and_continued_grid_has_the_bytes_of_plain_calls(grid, tmp_path
 def test_status_and_a_compact_copy_that_is_left_alone(grid, tmp_path, capsys, monkeypatch):
     assert main(["paper", "status", str(grid.root), "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert found["states"]["done"] == 4
+    assert found["states"]["finished"] == 4
     assert found["steps_done"] == found["steps"] == 8_000
     copy = tmp_path / "copy"
     assert main(["paper", "compact", str(grid.root), "--out", str(copy)]) == 0

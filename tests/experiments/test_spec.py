@@ -7,7 +7,8 @@ import pytest
 from mppo.algorithm.methods import METHODS
 from mppo.cli.train import parsed
 from mppo.errors import BadRequest
-from mppo.experiments.spec import GRID_EVALUATION, differences, spec
+from mppo.experiments.spec import GRID_EVALUATION, spec
+from mppo.files.changes import differences
 from mppo.files.evaluation import Evaluation
 
 MAZE = "mppo/Maze-v0"

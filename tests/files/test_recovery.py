@@ -24,10 +24,12 @@ from mppo.experiments.spec import spec
 from mppo.files import atomic, checkpoints
 from mppo.files.atomic import Lock
 from mppo.files.evaluation import Evaluation
-from mppo.files.run_directory import LOGS, RunDirectory, rows
+from mppo.files.reader import LOGS, rows
+from mppo.files.run_directory import RunDirectory
 from mppo.files.settings import overridden
 from mppo.machine.signals import Interrupts
 from mppo.report.read import find
+from mppo.training.options import Options
 from mppo.training.run import Run
 from mppo.training.start import begin
 
@@ -398,7 +400,9 @@ def carried_out(path, stop_after=None):
             interrupts.received = signal.SIGTERM
 
     try:
-        begin(run, directory, "mp-trpo", checkpoint_every=1).to_the_end(callback, interrupts)
+        begin(run, directory, "mp-trpo", Options(checkpoint_every=1)).to_the_end(
+            callback, interrupts
+        )
     finally:
         directory.close()
         run.close()

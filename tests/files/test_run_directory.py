@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from mppo.errors import BadRequest, CheckpointError, RunLocked, StorageFault
-from mppo.files import atomic
+from mppo.files import atomic, reader
 from mppo.files.atomic import Lock, require_space
-from mppo.files.run_directory import RunDirectory, plain, rows
+from mppo.files.reader import rows
+from mppo.files.run_directory import RunDirectory, plain
 
 
 def test_plain_numbers_read_back_to_the_same_bits():
@@ -147,7 +148,7 @@ def test_a_run_that_was_changed_by_hand_is_refused(tmp_path):
     file = tmp_path / "run" / "run.json"
     file.write_text(file.read_text().replace('"seed": 1', '"seed": 2'))
     with pytest.raises(CheckpointError, match="does not match its hash"):
-        RunDirectory(tmp_path / "run").description()
+        reader.description(tmp_path / "run")
 
 
 def test_an_event_after_a_torn_one_is_readable(tmp_path):

@@ -11,7 +11,7 @@ from mppo import __version__
 from mppo.cli import main
 from mppo.errors import BadRequest
 from mppo.files import checkpoints
-from mppo.files.run_directory import rows
+from mppo.files.reader import rows
 
 RELEASES = sorted(path.name for path in RUNS.iterdir())
 

@@ -14,8 +14,9 @@ import mppo
 from mppo import loggers
 from mppo.cli import main
 from mppo.errors import BadRequest
-from mppo.files.run_directory import rows
-from mppo.loggers import History, Scalars, TensorBoard, Trackio, WandB, send, write_csv
+from mppo.files.reader import history, rows
+from mppo.loggers import Scalars, TensorBoard, Trackio, WandB, send, write_csv
+from mppo.loggers.records import records
 from tests.worlds import ENVS, SMALL, STEPS, ledge
 
 BATCH = ENVS * STEPS
@@ -38,7 +39,7 @@ def run(tmp_path_factory):
 def wanted(out):
     """All numbers of a run by name: lists of (steps, value)."""
     scalars, found = Scalars(), {}
-    for record in History.of(out).records():
+    for record in records(history(out)):
         for name, value in scalars(*record).items():
             found.setdefault(name, []).append((record.row["steps"], value))
     return found
@@ -320,7 +321,7 @@ def test_following_a_run_until_it_ends(run, tmp_path, monkeypatch):
     """The newest row waits for its timing; the rest comes when the run has ended."""
     monkeypatch.setattr(loggers.records, "POLL", 0.0)
     ended = iter([False, True])
-    monkeypatch.setattr(loggers.records.RunDirectory, "finished", property(lambda _: next(ended)))
+    monkeypatch.setattr(loggers.records.reader, "finished", lambda _: next(ended))
     told = []
     start = lambda described, folder, steps: 0
     log = lambda steps, numbers: told.append(steps)

@@ -2,7 +2,8 @@
 
 from mppo.algorithm.methods import METHODS
 from mppo.files import settings
-from mppo.report.compare import differences, groups, repeated
+from mppo.files.changes import differing
+from mppo.report.compare import groups, repeated
 from mppo.report.read import read
 from tests.report.made import described, write
 
@@ -65,7 +66,7 @@ def test_an_optimiser_of_one_s_own_shows_its_name_alone(tmp_path):
 
 def test_fields_of_unlike_components_are_no_differences():
     rows = [{"picking": "best", "picking.ties": "x"}, {"picking": "mine:A", "picking.spread": "1"}]
-    assert differences(rows) == ["picking"]
+    assert differing(rows) == ["picking"]
 
 
 def test_the_same_seed_twice_is_said(tmp_path):

@@ -11,7 +11,7 @@ from mppo.experiments.drive import Driver
 from mppo.experiments.grid import Grid
 from mppo.experiments.local import LocalWorkers
 from mppo.experiments.spec import spec
-from mppo.files.run_directory import rows
+from mppo.files.reader import rows
 
 ray = pytest.importorskip("ray")
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]

@@ -14,8 +14,8 @@ import mppo
 from mppo.algorithm.picking import Best
 from mppo.callbacks import BestModel, StopOnReturn
 from mppo.errors import BadRequest, CheckpointError, LearningFault
-from mppo.files import model_file
-from mppo.files.run_directory import RunDirectory, plain
+from mppo.files import model_file, reader
+from mppo.files.run_directory import plain
 from mppo.files.settings import overridden
 from tests.worlds import ENVS, SMALL, STEPS, ByAction, Ledge, Poison, ledge, small
 
@@ -125,7 +125,7 @@ def test_a_run_directory_is_written_extended_and_taken_up(whole, tmp_path):
     assert json.loads((out / "final.json").read_text())["steps"] == BATCH
     parts.learn(3 * BATCH)
     assert parts.run.digest() == whole.run.digest()
-    described = RunDirectory(out).description()  # verifies the hash of run.json
+    described = reader.description(out)  # verifies the hash of run.json
     assert (described["steps"], "sha256" in described) == (4 * BATCH, True)
     final = json.loads((out / "final.json").read_text())
     assert (final["steps"], final["state_sha256"]) == (4 * BATCH, whole.run.digest())

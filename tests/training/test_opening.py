@@ -10,7 +10,7 @@ import pytest
 from mppo.cli import main
 from mppo.errors import BadRequest, CheckpointError
 from mppo.files import checkpoints
-from mppo.files.run_directory import rows
+from mppo.files.reader import rows
 from mppo.training.opening import load, opened, play
 from mppo.training.start import train
 from tests.worlds import SMALL, Ledge, ledge

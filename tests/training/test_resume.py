@@ -13,9 +13,11 @@ from mppo.errors import CheckpointError, RunLocked, StorageFault
 from mppo.files import atomic, checkpoints
 from mppo.files.atomic import Lock
 from mppo.files.evaluation import Evaluation
-from mppo.files.run_directory import RunDirectory, rows
+from mppo.files.reader import rows
+from mppo.files.run_directory import RunDirectory
 from mppo.files.settings import overridden
 from mppo.machine.signals import Interrupts
+from mppo.training.options import Options
 from mppo.training.run import Run
 from mppo.training.start import begin
 
@@ -34,7 +36,7 @@ def leave(path, method="mp-trpo", env="mppo/Maze-v0", stop_after=None, **changes
             interrupts.received = signal.SIGTERM
 
     try:
-        begin(run, directory, method, checkpoint_every=2).to_the_end(callback, interrupts)
+        begin(run, directory, method, Options(checkpoint_every=2)).to_the_end(callback, interrupts)
     finally:
         directory.close()
         run.close()

@@ -16,7 +16,7 @@ import mppo
 from mppo.algorithm.iteration import pick
 from mppo.cli import main
 from mppo.errors import BadRequest, SettingsWarning
-from mppo.files.run_directory import rows
+from mppo.files.reader import rows
 from mppo.rollouts import evaluator
 from mppo.training.programs import programs
 from tests.worlds import (

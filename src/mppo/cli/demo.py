@@ -103,7 +103,7 @@ def _progress(grid: Grid, specs: list[RunSpec]) -> Table:
     table = Table(box=None, pad_edge=False, header_style="dim")
     for name in ("method", "steps of all seeds", "", "return", "first seed to find G"):
         table.add_column(name, no_wrap=True)
-    from mppo.files.run_directory import rows
+    from mppo.files.reader import rows
 
     for method in DEMO_METHODS:
         mine = [run for run in specs if run.name == method]

@@ -11,7 +11,7 @@ import types
 import typing
 import warnings
 from collections.abc import Callable, Iterable
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import pairwise, takewhile
 from typing import Any, Literal, NamedTuple, cast
 
@@ -19,7 +19,7 @@ from mppo.algorithm.methods import COMPONENTS, Method
 from mppo.cli.parser import number, one_of, whole_number
 from mppo.errors import BadRequest
 from mppo.files import foreign_names
-from mppo.files.settings import component_class, kind_of
+from mppo.files.settings import component_class, hints, kind_of
 
 
 class Option(NamedTuple):
@@ -48,6 +48,23 @@ def described(cls: type) -> dict[str, str]:
         if isinstance(field, ast.AnnAssign) and isinstance(text, ast.Expr):
             found[field.target.id] = ast.literal_eval(text.value)  # type: ignore
     return found
+
+
+@cache
+def options_of(cls: type, *names: str) -> tuple[Option, ...]:
+    """An option for each of these fields of a dataclass, or for all of them."""
+    kinds, texts = hints(cls), described(cls)
+    return tuple(
+        Option(
+            field.name,
+            kinds[field.name],
+            field.default,
+            " ".join(texts[field.name].split()),
+            field.metadata.get("metavar"),
+        )
+        for field in dataclasses.fields(cls)
+        if not names or field.name in names
+    )
 
 
 def add_option(group: Any, option: Option) -> None:
@@ -105,7 +122,7 @@ def _reader(kind: Any) -> tuple[Callable[[str], Any], str]:
 
 def add_fields(parser: argparse.ArgumentParser, value: Any, prefix: str = "") -> None:
     """A flag for every field of a component, components inside it as groups of their own."""
-    hints, texts = _hints(type(value)), described(type(value))
+    kinds, texts = hints(type(value)), described(type(value))
     about = (type(value).__doc__ or "").strip().split("\n")[0]
     title = f"{prefix.rstrip('.')} ({kind_of(value)})" if prefix else "method"
     group = parser.add_argument_group(title, textwrap.fill(about, 76))
@@ -116,19 +133,11 @@ def add_fields(parser: argparse.ArgumentParser, value: Any, prefix: str = "") ->
             inside.append((field.name, now))
             continue
         text = " ".join(texts.get(field.name, "").split())
-        kind = hints.get(field.name, type(now) if type(now) in (bool, int, float, str) else Any)
+        kind = kinds.get(field.name, type(now) if type(now) in (bool, int, float, str) else Any)
         add_option(group, Option(prefix + field.name, kind, now, text))
     for name, component in inside:
         if dataclasses.fields(component):
             add_fields(parser, component, f"{prefix}{name}.")
-
-
-@lru_cache
-def _hints(cls: type) -> dict[str, Any]:
-    try:
-        return typing.get_type_hints(cls)
-    except NameError:
-        return {}  # of somebody else, with names that only its type checker knows
 
 
 def rebuild(value: Any, given: dict[str, Any], prefix: str = "") -> Any:

@@ -6,11 +6,13 @@ import os
 import sys
 from pathlib import Path
 
-from mppo.cli.parser import Parser, whole_number
-from mppo.cli.train import CODES
+from mppo.cli import fields
+from mppo.cli.parser import Parser
+from mppo.cli.train import CODES, Shown, carry_out, loggers_of
 from mppo.errors import BadRequest
 from mppo.files.description import described
 from mppo.machine.signals import Interrupts
+from mppo.training.options import Options
 
 ABOUT = """\
 Go on with an interrupted run. It ends with the same bits as if it had never
@@ -21,39 +23,12 @@ nothing is changed; --from-scratch then starts the same run anew."""
 def main(command: str, words: list[str], interrupts: Interrupts) -> int:
     """Take up a run from its newest good checkpoint."""
     parser = Parser("resume", ABOUT, ["mppo resume runs/maze"], CODES)
-    add = parser.add_argument
-    add("dir", metavar="DIR", help="the run directory")
-    add(
-        "--from-scratch",
-        action="store_true",
-        help="start anew, finished or not: the run in DIR is moved to DIR.aside-1 (or -2, ...), "
-        "never deleted",
-    )
-    add("--workers", type=whole_number, default=0, metavar="N", help="threads for stepping [all]")
-    add(
-        "--checkpoint-every",
-        type=whole_number,
-        default=0,
-        metavar="N",
-        help="iterations between checkpoints [0: at most a minute is lost]",
-    )
-    add(
-        "--allow-imports",
-        action="store_true",
-        help="import components and environments of other packages that the run names (runs their "
-        "code)",
-    )
-    add(
-        "--tensorboard",
-        action="store_true",
-        help="also write event files (a run that has some goes on writing them)",
-    )
-    add("--wandb", metavar="PROJECT", help="also log to Weights & Biases")
-    add("--trackio", metavar="PROJECT", help="also log to Trackio")
-    add("--quiet", action="store_true", help="print nothing but errors")
+    parser.add_argument("dir", metavar="DIR", help="the run directory")
+    taken = ("from_scratch", "checkpoint_every", "workers")
+    for option in (*fields.options_of(Options, *taken), *fields.options_of(Shown)):
+        fields.add_option(parser, option)
     options = parser.parse_args(words)
 
-    from mppo.cli.train import carry_out, loggers_of
     from mppo.envs.source import recorded_source
     from mppo.files.atomic import asides
     from mppo.files.run_directory import RunDirectory

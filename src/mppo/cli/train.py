@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import os
 import re
 import sys
 import textwrap
 from collections.abc import Sequence
-from functools import cache, lru_cache, partial
+from dataclasses import dataclass, field
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +21,7 @@ from mppo.cli.parser import WIDEST, Parser
 from mppo.errors import BadRequest
 from mppo.files.foreign_names import answer, flag
 from mppo.machine.signals import Interrupts
+from mppo.training.options import Options
 
 if TYPE_CHECKING:
     from mppo.files.run_directory import RunDirectory
@@ -51,6 +54,22 @@ CODES = """\
 environment; 70 an error of mppo, or an update that was not finite;
 73 another process writes there; 74 a file cannot be written, or no checkpoint
 is good; 130, 143 stopped by a signal and saved"""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What `mppo train` and `mppo resume` take beside the options of a training."""
+
+    tensorboard: bool = False
+    """Also write event files, to DIR/tensorboard; a run that has some goes on writing them."""
+    wandb: str | None = field(default=None, metadata={"metavar": "PROJECT"})
+    """Also log to this project of Weights & Biases."""
+    trackio: str | None = field(default=None, metadata={"metavar": "PROJECT"})
+    """Also log to this project of Trackio."""
+    allow_imports: bool = False
+    """Import components and environments of other packages that the run names (runs their code)."""
+    quiet: bool = False
+    """Print nothing but errors."""
 
 
 def main(command: str, words: list[str], interrupts: Interrupts) -> int:
@@ -101,46 +120,11 @@ def _with_dashes(words: list[str]) -> list[str]:
     return found + words[end:]
 
 
-@cache
 def _own_fields() -> tuple[fields.Option, ...]:
     """The options that are not fields of a method."""
-    field = fields.Option
-    return (
-        field("steps", int, 1_000_000, "Environment steps (whole batches: at least this)."),
-        field("seed", int, 0, "Seed of everything random, 0 to 2^63 - 1."),
-        field("out", str | None, None, "Run directory; by default a new one under runs/.", "DIR"),
-        field(
-            "from_scratch",
-            bool,
-            False,
-            "Start anew: the run that is in OUT is moved to OUT.aside-1, never deleted.",
-        ),
-        field("eval_every", int, 10_000, "Steps between evaluations; 0 is never."),
-        field("eval_episodes", int, 10, "Episodes of an evaluation, with sampled actions."),
-        field(
-            "eval_deterministic_episodes",
-            int | None,
-            None,
-            "Episodes with the most likely actions, logged beside; by default as many.",
-        ),
-        field(
-            "checkpoint_every",
-            int,
-            0,
-            "Iterations between checkpoints; 0: often enough to lose a minute at most.",
-        ),
-        field("workers", int, 0, "Threads that step environments; 0: all cores."),
-        field(
-            "wrappers",
-            tuple[str, ...],
-            (),
-            "module:callable, from environment to environment, in this order.",
-        ),
-        field("tensorboard", bool, False, "Also write event files, to OUT/tensorboard."),
-        field("wandb", str | None, None, "Also log to this project of Weights & Biases."),
-        field("trackio", str | None, None, "Also log to this project of Trackio."),
-        field("quiet", bool, False, "Print nothing but errors."),
-    )
+    mine = [field.name for field in dataclasses.fields(Options) if field.name != "loggers"]
+    shown = ("tensorboard", "wandb", "trackio", "quiet")
+    return fields.options_of(Options, *mine) + fields.options_of(Shown, *shown)
 
 
 def _help(name: str) -> str:
@@ -156,24 +140,20 @@ def _help(name: str) -> str:
 
 
 def _train(options: Any, method: Method, env_kwargs: dict[str, Any], interrupts: Interrupts) -> int:
-    from mppo.envs.source import env_source
     from mppo.envs.wrapping import imported_wrapper
-    from mppo.files.evaluation import Evaluation
     from mppo.files.run_directory import RunDirectory
-    from mppo.training.run import Run
 
-    beside = options.eval_deterministic_episodes
-    evaluation = Evaluation(
-        options.eval_every,
-        options.eval_episodes,
-        options.eval_episodes if beside is None else beside,
-    )
-    wrappers = [imported_wrapper(name) for name in options.wrappers]
-    on = env_source(options.env, wrappers=wrappers, **env_kwargs)
+    options.wrappers = [imported_wrapper(name) for name in options.wrappers]
     loggers = loggers_of(options)
-    run = Run(method, on, options.steps, options.seed, evaluation, options.workers)
-    directory = RunDirectory(options.out or _free_directory(on.name, options.method, options.seed))
-    return carry_out(run, directory, options.method, options, interrupts, loggers)
+    run = options_given(options).run(method, options.env, env_kwargs)
+    name = options.method
+    directory = RunDirectory(options.out or _free_directory(run.task.name, name, options.seed))
+    return carry_out(run, directory, name, options, interrupts, loggers)
+
+
+def options_given(words: Any, **others: Any) -> Options:
+    """The options of a training among those that a parser has read."""
+    return Options.among({**vars(words), **others})
 
 
 def loggers_of(options: Any) -> list[Logger]:
@@ -204,9 +184,8 @@ def carry_out(
             if directory.finished:
                 print(f"{directory.path} is finished already")
                 return 0
-        training = begin(
-            run, directory, method_name, options.checkpoint_every, loggers, options.from_scratch
-        )
+        asked = options_given(options, loggers=tuple(loggers))
+        training = begin(run, directory, method_name, asked)
         if directory.aside is not None and not options.quiet:
             print(f"the run that was there is now {directory.aside}")
         if directory.passed_over:

@@ -1,27 +1,25 @@
-"""All runs below a directory, read as they are: nothing is dropped, what is broken says so."""
+"""All runs below a directory, read as they are: nothing is dropped, what is damaged says so."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from mppo.errors import BadRequest, CheckpointError
 from mppo.experiments import contents
-from mppo.files.atomic import is_aside
+from mppo.files import reader
 from mppo.files.checkpoints import read_json
-from mppo.files.run_directory import LARGEST_RUN, rows
-
-DEEPEST = 3
-"""Levels below the root at which runs are looked for: `ROOT/runs/<id>` and one more."""
+from mppo.files.reader import LARGEST_RUN, State
 
 LARGEST_REQUEST = 1 << 26  # bytes
-State = Literal["finished", "unfinished", "missing", "failed", "broken"]
+FIELDS: dict[str, type] = {"method_name": str, "method": dict, "env": str, "env_kwargs": dict}
+FIELDS |= {"seed": int, "steps": int}
+"""What a record is made of."""
 
 
 @dataclass(frozen=True)
@@ -40,18 +38,12 @@ class Record:
     finished: bool
     problem: str = ""
     """Why the directory cannot be read, or what stopped the run."""
-    broken: bool = False
+    damaged: bool = False
 
     @property
     def state(self) -> State:
         """How the run stands."""
-        if self.broken:
-            return "broken"
-        if self.finished:
-            return "finished"
-        if self.problem:
-            return "failed"
-        return "unfinished" if (self.directory / "run.json").exists() else "missing"
+        return State.DAMAGED if self.damaged else reader.state(self.directory)
 
     @cached_property
     def _evaluations(self) -> list[dict[str, Any]]:
@@ -91,19 +83,8 @@ def collect(root: Path) -> list[Record]:
         raise BadRequest(
             f'"{root}" is not a directory; give the --out of mppo paper run, or a directory of runs'
         )
-    found = [_record(directory) for directory in _directories(root, DEEPEST)]
+    found = [_record(directory) for directory in reader.runs_below(root)]
     return sorted([*found, *_requested(root, {record.directory for record in found})], key=_order)
-
-
-def _directories(folder: Path, levels: int) -> Iterator[Path]:
-    """Directories with a run.json, at most `levels` below; a run holds no further runs."""
-    if (folder / "run.json").exists():
-        yield folder
-    elif levels:
-        for entry in sorted(folder.iterdir()):
-            hidden = entry.name.startswith(".") or is_aside(entry.name)  # the same run, begun twice
-            if entry.is_dir() and not entry.is_symlink() and not hidden:
-                yield from _directories(entry, levels - 1)
 
 
 def _requested(root: Path, there: set[Path]) -> list[Record]:
@@ -120,55 +101,27 @@ def _record(directory: Path) -> Record:
     try:
         return _described(directory, read_json(directory / "run.json", LARGEST_RUN))
     except CheckpointError as error:
-        return _broken(directory, str(error))
+        return _damaged(directory, str(error))
 
 
 def _described(directory: Path, run: dict[str, Any]) -> Record:
-    finished = (directory / "final.json").exists()
-    try:
-        seed, steps = run["seed"], run["steps"]
-        method, settings, env, kwargs = (
-            run[name] for name in ("method_name", "method", "env", "env_kwargs")
-        )
-        kinds = ((method, str), (settings, dict), (env, str), (kwargs, dict))
-        if not all(isinstance(found, kind) for found, kind in (*kinds, (seed, int), (steps, int))):
-            raise TypeError("a field is not of its type")
-        problem = _fault(directory, finished)
-        return Record(directory, method, settings, env, kwargs, seed, steps, finished, problem)
-    except (KeyError, TypeError) as error:
-        return _broken(
-            directory, f"no field {error}" if isinstance(error, KeyError) else str(error)
-        )
+    for name, kind in FIELDS.items():
+        if not isinstance(run.get(name), kind):
+            return _damaged(directory, f'no valid "{name}"')
+    finished = reader.finished(directory)
+    problem = "" if finished else reader.problem(directory)
+    return Record(directory, *(run[name] for name in FIELDS), finished, problem)
 
 
-def _broken(directory: Path, why: str) -> Record:
+def _damaged(directory: Path, why: str) -> Record:
     return Record(directory, "?", {}, "?", {}, -1, 0, False, f"run.json: {why}", True)
 
 
-def _fault(directory: Path, finished: bool) -> str:
-    """What stopped the run last, if a fault did: as the grid noted it, or the run itself."""
-    if finished:
-        return ""
-    noted = directory.parent.parent / "failures" / f"{directory.name}.json"
-    if noted.exists():
-        try:
-            return str(read_json(noted, LARGEST_RUN).get("message") or "failed")
-        except CheckpointError as error:
-            return str(error)
-    try:
-        events = rows(directory, "events.jsonl")
-    except ValueError:
-        return ""  # events explain; they decide nothing
-    last = events[-1] if events else {}
-    return str(last.get("message", "fault")) if last.get("event") == "fault" else ""
-
-
 def _rows(directory: Path, name: str, check: Any, paths: int) -> list[dict[str, Any]]:
+    found = reader.rows(directory, name)
     try:
-        return contents.ordered(rows(directory, name), check, paths)
-    except CheckpointError:
-        raise
-    except (ValueError, OSError) as error:
+        return contents.ordered(found, check, paths)
+    except ValueError as error:
         raise CheckpointError(f'"{directory / name}" cannot be read: {error}') from error
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from mppo.errors import BadRequest
-from mppo.experiments.grid import Entry, Grid, State, opened
+from mppo.experiments.grid import Entry, Grid, opened
 from mppo.files.atomic import write_atomically
-from mppo.files.run_directory import rows
+from mppo.files.reader import State, rows
 
 WHOLE = ("run.json", "evaluations.jsonl", "visits.json")
 METRICS = ("iteration", "steps", "picked", "slot", "return_mean", "performance", "entropy")
@@ -42,7 +42,7 @@ def compact(source: Path, target: Path, metrics: bool = True) -> Copied:
     for run in old.entries():
         state = old.state(run)
         counts[state] += 1
-        if state is State.DONE and not new.finished(run):
+        if state is State.FINISHED and not new.finished(run):
             _copy(old, new, run, metrics)
         elif state is State.FAILED:
             failure = old.failure(run)
@@ -55,7 +55,7 @@ def compact(source: Path, target: Path, metrics: bool = True) -> Copied:
     if (source / "memory.json").exists():
         shutil.copyfile(source / "memory.json", target / "memory.json")
     size = sum(file.stat().st_size for file in target.rglob("*") if file.is_file())
-    done, failed = counts.pop(State.DONE), counts.pop(State.FAILED)
+    done, failed = counts.pop(State.FINISHED), counts.pop(State.FAILED)
     return Copied(done, failed, sum(counts.values()), size)
 
 

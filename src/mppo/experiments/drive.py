@@ -12,9 +12,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
-from mppo.experiments.grid import Failure, Grid, State
+from mppo.experiments.grid import Failure, Grid
 from mppo.experiments.outcomes import Decision, decide, explained
 from mppo.experiments.spec import RunSpec
+from mppo.files.reader import State
 
 LOOK_AGAIN = 1.0  # seconds between looks at what other drivers do
 
@@ -90,7 +91,7 @@ class Driver:
             state = self.grid.state(run)
             if state is State.RUNNING:
                 self.elsewhere[run.run_id] = run
-            elif state is not State.DONE:
+            elif state is not State.FINISHED:
                 self.grid.forget_failure(run)
                 out = ["--out", str(self.grid.directory(run).absolute())]
                 self.running[run.run_id] = run
@@ -124,7 +125,7 @@ class Driver:
             state = self.grid.state(run)
             if state is not State.RUNNING:
                 del self.elsewhere[run.run_id]
-                if state is State.DONE:
+                if state is State.FINISHED:
                     told("finished by another driver", run)
                 else:
                     self.waiting.append(run)

@@ -13,29 +13,19 @@ import json
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from enum import Enum
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from mppo.errors import BadRequest, CheckpointError, StorageFault
 from mppo.experiments.spec import NAME_LENGTH, RunSpec
-from mppo.files import checkpoints
-from mppo.files.atomic import locked, write_atomically
+from mppo.files import reader
+from mppo.files.atomic import write_atomically
+from mppo.files.changes import MISSING, compare
 from mppo.files.checkpoints import read_json
-from mppo.files.run_directory import LARGEST_RUN
+from mppo.files.reader import LARGEST_RUN, State
 
 LARGEST_REQUEST = 1 << 26  # bytes
 _RUN_ID = re.compile(rf"[0-9a-f]{{{NAME_LENGTH}}}")
-
-
-class State(Enum):
-    """How a run stands."""
-
-    DONE = "done"
-    RUNNING = "running"
-    FAILED = "failed"
-    RESUMABLE = "resumable"
-    PENDING = "pending"
 
 
 class Failure(NamedTuple):
@@ -75,12 +65,17 @@ class Grid:
 
     def finished(self, run: RunSpec | Entry) -> bool:
         """Whether a run came to its end."""
-        return (self.directory(run) / "final.json").exists()
+        return reader.finished(self.directory(run))
 
     def refuse_other(self, run: RunSpec) -> None:
         """Raise if a finished run was made with other settings than this version would use."""
         there = read_json(self.directory(run) / "run.json", LARGEST_RUN)
-        changed = _contradictions(json.loads(json.dumps(run.as_json())), there)
+        wanted = json.loads(json.dumps(run.as_json()))
+        changed = [
+            f"{name} was {change.before}, now {change.value}"
+            for name, change in compare(there, wanted, afresh=False).items()
+            if change.old is not MISSING  # else the older version had its default
+        ]
         if changed:
             raise BadRequest(
                 f'"{self.directory(run)}" holds {run.label} with other settings, from another '
@@ -89,14 +84,7 @@ class Grid:
 
     def state(self, run: RunSpec | Entry) -> State:
         """How a run stands, by its files alone."""
-        directory = self.directory(run)
-        if self.finished(run):
-            return State.DONE
-        if locked(directory):
-            return State.RUNNING
-        if self._failure_file(run).exists():
-            return State.FAILED
-        return State.RESUMABLE if checkpoints.numbers(directory / "checkpoints") else State.PENDING
+        return reader.state(self.directory(run), watch=True)
 
     def steps_done(self, run: RunSpec | Entry) -> int:
         """Environment steps that a run has behind it."""
@@ -109,7 +97,7 @@ class Grid:
         return min(rows * run.batch_size, run.steps)
 
     def _failure_file(self, run: RunSpec | Entry) -> Path:
-        return self.root / "failures" / f"{run.run_id}.json"
+        return reader.failure_file(self.directory(run))
 
     def failure(self, run: RunSpec | Entry) -> Failure | None:
         """How the last attempt failed, if it did."""
@@ -161,18 +149,6 @@ class Grid:
     def entries(self) -> list[Entry]:
         """All runs that were asked for, each once."""
         return distinct(run for request in self.requests() for run in request.runs)
-
-
-def _contradictions(wanted: Any, found: Any, name: str = "") -> list[str]:
-    """Fields that differ; one that the older version did not have yet is at its default."""
-    if not isinstance(wanted, dict) or not isinstance(found, dict):
-        return [] if wanted == found else [f"{name} was {found}, now {wanted}"]
-    return [
-        line
-        for key, value in wanted.items()
-        if key in found
-        for line in _contradictions(value, found[key], f"{name}.{key}".removeprefix("."))
-    ]
 
 
 def _entry(run_id: str, data: dict[str, Any]) -> Entry:

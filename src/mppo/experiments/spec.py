@@ -5,15 +5,14 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-import typing
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any
 
 from mppo.algorithm.methods import Method
 from mppo.errors import BadRequest
 from mppo.files import settings
-from mppo.files.changes import differences as _differences
+from mppo.files.changes import differences, flags
 from mppo.files.evaluation import Evaluation
 from mppo.machine.seeding import LARGEST
 
@@ -87,13 +86,11 @@ class RunSpec:
 
     def arguments(self) -> list[str]:
         """The words after `mppo` that train this run; only `--out` is missing."""
+        asked = {f"eval_{name}": n for name, n in dataclasses.asdict(self.evaluation).items()}
         words = ["train", self.name, self.env]
-        words += ["--seed", str(self.seed), "--steps", str(self.steps)]
-        words += ["--eval-every", str(self.evaluation.every)]
-        words += ["--eval-episodes", str(self.evaluation.episodes)]
-        words += ["--eval-deterministic-episodes", str(self.evaluation.deterministic_episodes)]
+        words += flags({"seed": self.seed, "steps": self.steps, **asked})
         words += [f"--env.{name}={value!r}" for name, value in self.env_kwargs]
-        return words + [word for item in self.overrides.items() for word in _flag(*item)]
+        return words + flags(self.overrides)
 
 
 def spec(
@@ -128,20 +125,6 @@ def spec(
     )
 
 
-def differences(base: Method, changed: Method) -> dict[str, Any]:
-    """The overrides that turn one method into the other, as plain data.
-
-    >>> from mppo.algorithm.methods import METHODS
-    >>> differences(METHODS["trpo"], METHODS["multi-trpo"])
-    {'paths': 8, 'picking': 'round-robin'}
-    """
-    found = _differences(base, changed)
-    return {
-        name: settings.kind_of(value) if dataclasses.is_dataclass(value) else value
-        for name, value in found.items()
-    }
-
-
 def _beyond_defaults(component: Any) -> dict[str, Any]:
     """The kind of a component and the fields that are not as they are by default."""
     found: dict[str, Any] = {"kind": settings.kind_of(component)}
@@ -153,17 +136,14 @@ def _beyond_defaults(component: Any) -> dict[str, Any]:
     return found
 
 
-_hints = lru_cache(typing.get_type_hints)
-
-
 def _settled(component: Any) -> Any:
     """Whole numbers in fields of real numbers become real: 0 and 0.0 are one setting."""
-    hints, changes = _hints(type(component)), {}
+    kinds, changes = settings.hints(type(component)), {}
     for field in dataclasses.fields(component):
         value = getattr(component, field.name)
         if dataclasses.is_dataclass(value):
             changes[field.name] = _settled(value)
-        elif hints[field.name] is float:
+        elif kinds.get(field.name) is float:
             changes[field.name] = float(value)
     return dataclasses.replace(component, **changes)
 
@@ -177,14 +157,3 @@ def _frozen(value: Any) -> Any:
 
 def _word(value: Any) -> str:
     return "x".join(map(str, value)) if isinstance(value, tuple) else str(value)
-
-
-def _flag(name: str, value: Any) -> list[str]:
-    """One override as options of `mppo train`."""
-    group, _, last = name.replace("_", "-").rpartition(".")
-    start = f"--{group}." if group else "--"
-    if isinstance(value, bool):
-        return [f"{start}{'' if value else 'no-'}{last}"]
-    if isinstance(value, tuple):
-        return [f"{start}{last}", *map(str, value)]
-    return [f"{start}{last}={value}"]

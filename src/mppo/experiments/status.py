@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from mppo.experiments.grid import Entry, Grid, State
+from mppo.experiments.grid import Entry, Grid
+from mppo.files.reader import State, problem
 
 
 def status(grid: Grid) -> dict[str, Any]:
     """Counts by state, each request, each run."""
     rows = [_row(grid, run) for run in grid.entries()]
-    done = {row["run_id"] for row in rows if row["state"] == State.DONE.value}
+    done = {row["run_id"] for row in rows if row["state"] == State.FINISHED}
     requests = [
         {
             "label": request.label,
@@ -20,9 +21,7 @@ def status(grid: Grid) -> dict[str, Any]:
         for request in grid.requests()
     ]
     return {
-        "states": {
-            state.value: sum(row["state"] == state.value for row in rows) for state in State
-        },
+        "states": {state: sum(row["state"] is state for row in rows) for state in State},
         "steps": sum(row["steps"] for row in rows),
         "steps_done": sum(row["steps_done"] for row in rows),
         "requests": requests,
@@ -34,15 +33,15 @@ def status(grid: Grid) -> dict[str, Any]:
 def _row(grid: Grid, run: Entry) -> dict[str, Any]:
     state, failure = grid.state(run), None
     if state is State.FAILED:
-        found = grid.failure(run)
-        failure = None if found is None else found._asdict()
+        noted = grid.failure(run)  # else the run itself has noted its fault
+        failure = noted._asdict() if noted else {"message": problem(grid.directory(run))}
     return {
         "run_id": run.run_id,
         "label": run.label,
         "method": run.spec["method_name"],
         "env": run.spec["env"],
         "seed": run.spec["seed"],
-        "state": state.value,
+        "state": state,
         "steps": run.steps,
         "steps_done": grid.steps_done(run),
         "failure": failure,

@@ -12,7 +12,7 @@ from mppo.errors import BadRequest, did_you_mean
 from mppo.experiments.grid import distinct
 from mppo.experiments.spec import GRID_EVALUATION, RunSpec, spec
 from mppo.files.evaluation import Evaluation
-from mppo.files.settings import method_named
+from mppo.files.settings import by_dotted_name, method_named
 
 KEYS = {
     "the file": ("name", "steps", "seeds", "tasks", "methods", "evaluation"),
@@ -133,14 +133,8 @@ def _method(given: Any) -> list[tuple[str, dict[str, Any]]]:
     return [(name, changes | dict(zip(vary, values, strict=True))) for values in combinations]
 
 
-def _flat(table: Any, where: str, prefix: str = "") -> dict[str, Any]:
+def _flat(table: Any, where: str) -> dict[str, Any]:
     """`picking.alpha = 0.5` is a table in a table to TOML; here it is one name."""
     if not isinstance(table, dict):
         raise BadRequest(f'"{where}" is {table!r}; it must be a table of fields')
-    found: dict[str, Any] = {}
-    for name, value in table.items():
-        if isinstance(value, dict):
-            found |= _flat(value, where, f"{prefix}{name}.")
-        else:
-            found[prefix + name] = value
-    return found
+    return by_dotted_name(table)

@@ -1,15 +1,150 @@
-"""What a method changes of the one it is named after: what makes its name true."""
+"""What tells configurations apart, and the flags that lead from one to the other.
+
+A configuration is a component (a frozen dataclass) or what a file has of it (JSON with its kind).
+"""
 
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from typing import Any, NamedTuple
 
 from mppo.algorithm.methods import METHODS, Method
 from mppo.errors import BadRequest
+from mppo.files import settings
 from mppo.files.settings import kind_of, overridden
 
-_NOTHING = object()
+MISSING: Any = type("Missing", (), {"__repr__": lambda self: "nothing"})()
+"""In the place of a field that is not there."""
+
+
+class Change(NamedTuple):
+    """A field that differs; of a component of another kind, both components."""
+
+    old: Any
+    new: Any
+
+    @property
+    def swaps(self) -> bool:
+        """Whether a component takes the place of something else."""
+        return _fields(self.new) is not None
+
+    @property
+    def value(self) -> Any:
+        """The new value, of a component its kind."""
+        return _kind(self.new)
+
+    @property
+    def before(self) -> Any:
+        """The old value, of a component its kind."""
+        return _kind(self.old)
+
+
+def compare(old: Any, new: Any, afresh: bool = True, prefix: str = "") -> dict[str, Change]:
+    """In what two configurations differ, by dotted names: the fields of the new one.
+
+    The fields of a component that was swapped are compared with the defaults of its kind; if not
+    `afresh`, with the fields of the old component that have the same names.
+
+    >>> compare(METHODS["trpo"], METHODS["multi-trpo"])["paths"]
+    Change(old=1, new=8)
+    >>> compare(METHODS["trpo"], METHODS["multi-trpo"])["picking"].value
+    'round-robin'
+    """
+    before, found = _fields(old) or {}, {}
+    for field, value in (_fields(new) or {}).items():
+        name, was = f"{prefix}{field}", before.get(field, MISSING)
+        if _fields(value) is None:
+            if was != value or isinstance(was, bool) is not isinstance(value, bool):
+                found[name] = Change(was, value)
+            continue
+        if _fields(was) is None or _kind(was) != _kind(value):
+            found[name] = Change(was, value)
+            was = _by_default(value) if afresh else was
+        found |= compare(was, value, afresh, f"{name}.")
+    return found
+
+
+def _fields(value: Any) -> dict[str, Any] | None:
+    """The fields of a component; None of anything else."""
+    if isinstance(value, dict):
+        return {name: item for name, item in value.items() if name != "kind"}
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {f.name: getattr(value, f.name) for f in dataclasses.fields(value) if f.init}
+    return None
+
+
+def _kind(value: Any) -> Any:
+    """The kind of a component; any other value as it is."""
+    if isinstance(value, dict):
+        return value.get("kind")
+    return kind_of(value) if _fields(value) is not None else value
+
+
+def _by_default(component: Any) -> Any:
+    """A component of the same kind with its defaults; MISSING where these cannot be known."""
+    try:
+        if isinstance(component, dict):  # others' code is not run for the sake of a file
+            return settings.to_json(settings.component_class(str(component.get("kind")))())
+        return type(component)()
+    except (BadRequest, TypeError, ValueError):
+        return MISSING
+
+
+def differences(old: Any, new: Any) -> dict[str, Any]:
+    """The overrides that turn one configuration into the other, components by their kinds.
+
+    >>> differences(METHODS["trpo"], METHODS["multi-trpo"])
+    {'paths': 8, 'picking': 'round-robin'}
+    """
+    return {name: change.value for name, change in compare(old, new).items()}
+
+
+def differing(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The names under which several flat configurations do not all say the same.
+
+    Fields of unlike components are left out.
+
+    >>> differing([{"paths": "4", "gamma": "1"}, {"paths": "8", "gamma": "1"}])
+    ['paths']
+    """
+    names = dict.fromkeys(name for row in rows for name in row)
+    unlike = [name for name in names if len({row.get(name, MISSING) for row in rows}) > 1]
+    owners = lambda name: {name[:place] for place, letter in enumerate(name) if letter == "."}
+    return [name for name in unlike if not owners(name) & set(unlike)]
+
+
+def nearest(method: dict[str, Any]) -> str:
+    """The named method with the fewest settings other than these."""
+    known = {name: settings.to_json(named) for name, named in METHODS.items()}
+    both = lambda a, b: compare(a, b, afresh=False).keys() | compare(b, a, afresh=False).keys()
+    return min(METHODS, key=lambda name: len(both(known[name], method)))
+
+
+def flags(changes: Mapping[str, Any]) -> list[str]:
+    """Changes as the words of `mppo train` that make them.
+
+    >>> flags({"paths": 4, "critic.filtered": False, "network.hidden": (8, 8)})
+    ['--paths', '4', '--critic.no-filtered', '--network.hidden', '8', '8']
+    """
+    words: list[str] = []
+    for name, value in changes.items():
+        group, dot, last = name.replace("_", "-").rpartition(".")
+        if isinstance(value, bool):
+            words.append(f"--{group}{dot}{'' if value else 'no-'}{last}")
+        else:
+            several = value if isinstance(value, list | tuple) else [value]
+            words += [f"--{group}{dot}{last}", *map(_word, several)]
+    return words
+
+
+def _word(value: Any) -> str:
+    if value is None:
+        return "none"
+    negative = isinstance(value, float) and value < 0
+    # a parser may take -1e-05 for a flag, and never -0.00001
+    return f"{Decimal(str(value)):f}" if negative else str(value)
 
 
 def changes(name: str, method: Method) -> list[tuple[str, str]]:
@@ -19,49 +154,18 @@ def changes(name: str, method: Method) -> list[tuple[str, str]]:
     [('paths', '4'), ('batch-size', '200')]
     """
     found = differences(METHODS.get(name, Method()), method)
-    return [(field.replace("_", "-"), _written(value)) for field, value in found.items()]
-
-
-def _written(value: Any) -> str:
-    if dataclasses.is_dataclass(value):
-        return kind_of(value)
-    return " ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+    text = lambda value: " ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+    return [(field.replace("_", "-"), text(value)) for field, value in found.items()]
 
 
 def changes_that_hold(name: str, method: Method) -> list[tuple[str, str]]:
     """The changes, after a look whether the method of that name with them is this method."""
     named = METHODS.get(name, Method())
-    if overridden(named, differences(named, method)) != method:
+    found = {field: change.new for field, change in compare(named, method).items()}
+    if overridden(named, found) != method:
         raise BadRequest(
             f'the settings cannot be told as changes of the method "{name}": these do not lead to '
             f"them, {changes(name, method)}; this is a fault of mppo, or of a component that is "
             "not equal to a copy of itself"
         )
     return changes(name, method)
-
-
-def differences(base: Any, changed: Any, prefix: str = "") -> dict[str, Any]:
-    """The overrides that turn one component into the other; a swap is the new one as it is made.
-
-    >>> differences(METHODS["trpo"], METHODS["multi-trpo"])
-    {'paths': 8, 'picking': RoundRobin()}
-    """
-    found: dict[str, Any] = {}
-    for field in dataclasses.fields(changed):
-        name, new = f"{prefix}{field.name}", getattr(changed, field.name)
-        old = getattr(base, field.name, _NOTHING)
-        if dataclasses.is_dataclass(new) and not isinstance(new, type):
-            if type(old) is not type(new):
-                old = _by_default(type(new))
-                found[name] = new if old is _NOTHING else old
-            found |= differences(old, new, f"{name}.")
-        elif field.init and old != new:
-            found[name] = new
-    return found
-
-
-def _by_default(cls: type) -> Any:
-    try:
-        return cls()
-    except (TypeError, ValueError):
-        return _NOTHING  # of somebody else, without a default for every field

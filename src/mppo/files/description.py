@@ -13,6 +13,18 @@ from mppo.files.evaluation import Evaluation
 from mppo.files.settings import from_json
 from mppo.machine.seeding import LARGEST
 
+_KINDS: dict[str, type] = {
+    "format": int,
+    "method_name": str,
+    "method": dict,
+    "env": str,
+    "env_kwargs": dict,
+    "steps": int,
+    "seed": int,
+    "evaluation": dict,
+    "clip_actions": bool,
+}
+
 
 class Described(NamedTuple):
     """All that is needed to run it again."""
@@ -37,18 +49,7 @@ def described(
     imported, which runs their code: that is done only where the caller allows it. With
     `other_env` the environment comes from elsewhere, and its name here does not matter.
     """
-    kinds = {
-        "format": int,
-        "method_name": str,
-        "method": dict,
-        "env": str,
-        "env_kwargs": dict,
-        "steps": int,
-        "seed": int,
-        "evaluation": dict,
-        "clip_actions": bool,
-    }
-    for name, kind in kinds.items():
+    for name, kind in _KINDS.items():
         if type(found.get(name)) is not kind:
             raise BadRequest(f'the description of the run has no valid "{name}"')
     env = found["env"]
@@ -57,6 +58,21 @@ def described(
             f'the environment "{env}" would import code of another package, which is not done just '
             "because a file names it; pass --allow-imports (allow_imports=True) if you trust it"
         )
+    method, evaluation = _components(found, allow_imports)
+    name = found["method_name"]
+    if "changes" in found:  # versions before it wrote the name alone
+        name = _true_name(name, method, found["changes"])
+    steps, seed, clip = found["steps"], found["seed"], found["clip_actions"]
+    if not (0 < steps < 1 << 63 and 0 <= seed <= LARGEST):
+        raise BadRequest(f"the run has steps {steps} and seed {seed}")
+    unfinished = found.get("unfinished", "drop")  # as it was before there was a choice
+    if unfinished not in get_args(Unfinished):
+        raise BadRequest(f'the description of the run has no valid "unfinished": {unfinished!r}')
+    kwargs = found["env_kwargs"]
+    return Described(name, method, env, kwargs, steps, seed, evaluation, clip, unfinished)
+
+
+def _components(found: dict[str, Any], allow_imports: bool) -> tuple[Method, Evaluation]:
     try:
         method = from_json(found["method"], allow_imports)
         evaluation = from_json(found["evaluation"])
@@ -64,25 +80,7 @@ def described(
         raise BadRequest("the description of the run is nested too deeply") from None
     if not isinstance(method, Method) or not isinstance(evaluation, Evaluation):
         raise BadRequest('the description of the run has no valid "method" or "evaluation"')
-    name = found["method_name"]
-    if "changes" in found:  # versions before it wrote the name alone
-        name = _true_name(name, method, found["changes"])
-    if not (0 < found["steps"] < 1 << 63 and 0 <= found["seed"] <= LARGEST):
-        raise BadRequest(f"the run has steps {found['steps']} and seed {found['seed']}")
-    unfinished = found.get("unfinished", "drop")  # as it was before there was a choice
-    if unfinished not in get_args(Unfinished):
-        raise BadRequest(f'the description of the run has no valid "unfinished": {unfinished!r}')
-    return Described(
-        name,
-        method,
-        env,
-        found["env_kwargs"],
-        found["steps"],
-        found["seed"],
-        evaluation,
-        found["clip_actions"],
-        unfinished,
-    )
+    return method, evaluation
 
 
 def _true_name(name: str, method: Method, said: Any) -> str:

@@ -16,9 +16,10 @@ import numpy as np
 import safetensors.numpy
 
 from mppo.errors import BadRequest, CheckpointError
-from mppo.files import checkpoints
+from mppo.files import checkpoints, reader
 from mppo.files.atomic import write_atomically
-from mppo.files.run_directory import RunDirectory, plain, rows
+from mppo.files.reader import History
+from mppo.files.run_directory import plain
 
 FORMAT = 1
 SUFFIX = ".safetensors"
@@ -37,8 +38,7 @@ class Saved(NamedTuple):
     described: Row
     arrays: dict[str, np.ndarray]
     data: Row
-    metrics: list[Row]
-    evaluations: list[Row]
+    rows: History
 
     @property
     def checkpoint(self) -> checkpoints.Checkpoint:
@@ -119,17 +119,10 @@ def _from_file(file: Path) -> Saved:
     run, data = made.get("run"), made.get("data")
     if not isinstance(run, dict) or not isinstance(data, dict):
         raise CheckpointError(f'"{file}" does not say what it holds')
-    return Saved(cast(Row, run), arrays, cast(Row, data), [], [])
+    return Saved(cast(Row, run), arrays, cast(Row, data), History([], [], []))
 
 
 def _from_directory(where: Path) -> Saved:
-    directory = RunDirectory(where)
-    described = directory.description()
-    if described is None:
-        raise BadRequest(f'"{where}" holds no run (there is no run.json)')
-    found = directory.newest()
-    number = found.data["iteration"]
-    metrics = [row for row in rows(where, "metrics.jsonl") if row["iteration"] < number]
-    steps = metrics[-1]["steps"] if metrics else 0
-    evaluations = [row for row in rows(where, "evaluations.jsonl") if row["steps"] <= steps]
-    return Saved(described, found.arrays, found.data, metrics, evaluations)
+    described, found = reader.known_description(where), reader.newest(where)
+    rows = reader.history(where).until(found.data["iteration"])
+    return Saved(described, found.arrays, found.data, rows)

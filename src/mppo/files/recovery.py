@@ -18,8 +18,8 @@ from mppo.errors import CheckpointError
 from mppo.files import checkpoints
 from mppo.files.atomic import moved, present, reported
 from mppo.files.checkpoints import Checkpoint, read_bytes
+from mppo.files.reader import LARGEST_LOG
 
-LARGEST_LOG = 1 << 40  # bytes
 _ARRAYS = re.compile(r"(\d{9})\.safetensors")
 _SUFFIXES = (".safetensors", ".json")  # the manifest moves last: until then it is looked at again
 

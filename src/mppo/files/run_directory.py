@@ -1,4 +1,4 @@
-"""The run directory: what it holds and how it is written."""
+"""The run directory as it is written; `files/reader.py` reads it."""
 
 from __future__ import annotations
 
@@ -14,13 +14,11 @@ from typing import Any
 import numpy as np
 
 from mppo.errors import BadRequest, CheckpointError, StorageFault
-from mppo.files import checkpoints, recovery, settings
+from mppo.files import checkpoints, reader, recovery, settings
 from mppo.files.atomic import Appender, Lock, present, renamed_aside, reported, write_atomically
-from mppo.files.checkpoints import Checkpoint, check_format, hash_of, read_json
+from mppo.files.checkpoints import Checkpoint, hash_of, read_json
+from mppo.files.reader import LARGEST_RUN, LOGS
 
-FORMAT = 1
-LOGS = ("metrics.jsonl", "evaluations.jsonl", "timing.jsonl")
-LARGEST_RUN = 1 << 20  # bytes of run.json
 _ENVIRONMENT = ("env", "env_kwargs", "wrappers", "envs")
 IDENTITY = ("format", "method", *_ENVIRONMENT, "seed", "steps", "evaluation", "unfinished")
 """The fields of run.json that make two runs the same run."""
@@ -72,28 +70,12 @@ class RunDirectory:
     @property
     def finished(self) -> bool:
         """Whether a run has come to its end here."""
-        return (self.path / "final.json").exists()
-
-    def description(self) -> dict[str, Any] | None:
-        """What `run.json` says, or None where there is no run; one that was changed is refused."""
-        file = self.path / "run.json"
-        if not present(file):
-            return None
-        found = read_json(file, LARGEST_RUN)
-        if "format" in found:
-            check_format(file, found, FORMAT)
-        claimed = found.get("sha256")
-        rest = {name: value for name, value in found.items() if name != "sha256"}
-        if claimed != hash_of(rest) and ("format" in found or claimed is not None):
-            raise CheckpointError(
-                f'"{file}" does not match its hash: it was changed after it was written'
-            )
-        return found
+        return reader.finished(self.path)
 
     def description_to_continue(self) -> dict[str, Any] | None:
         """The same for those who are about to write: a refusal says what can be done."""
         try:
-            return self.description()
+            return reader.description(self.path)
         except CheckpointError as error:
             raise CheckpointError(
                 f"{error}. Nothing was changed. Put the file back as it was and try again; or "
@@ -195,21 +177,6 @@ class RunDirectory:
     def _write_description(self, run: dict[str, Any]) -> None:
         self.write("run.json", {**run, "sha256": hash_of(plain(run))})
 
-    def newest(self) -> Checkpoint:
-        """The newest checkpoint that verifies, for those who only read."""
-        refused: list[str] = []
-        for number in checkpoints.numbers(self.checkpoints):
-            try:
-                return checkpoints.load(self.checkpoints, number)
-            except CheckpointError as error:
-                refused.append(str(error))
-        if refused:
-            raise CheckpointError(f'"{self.path}" has no good checkpoint: {"; ".join(refused)}')
-        raise BadRequest(
-            f'"{self.path}" has no checkpoint yet; the first one is saved after a minute of '
-            "training, and when a run stops or ends"
-        )
-
     def refuse_other(self, run: dict[str, Any]) -> None:
         """Raise unless this run may be written here."""
         # Listed before it is read: what another process begins meanwhile is no foreign file.
@@ -279,21 +246,6 @@ class RunDirectory:
                 if log is not None:
                     stack.callback(log.close)
             self._logs, self._events, self._lock = {}, None, None
-
-
-def rows(path: str | os.PathLike[str], name: str) -> list[dict[str, Any]]:
-    """All complete rows of a JSON-lines file; a torn last line is left out."""
-    file = Path(path) / name
-    if not file.exists():
-        return []
-    content = file.read_bytes()
-    found = []
-    for number, line in enumerate(content[: content.rfind(b"\n") + 1].splitlines(), 1):
-        try:
-            found.append(json.loads(line))
-        except (ValueError, RecursionError) as error:
-            raise CheckpointError(f'"{file}", line {number}, is not valid JSON: {error}') from error
-    return found
 
 
 def _describe(run: dict[str, Any]) -> str:

@@ -105,7 +105,7 @@ def from_json(data: Any, allow_imports: bool = False) -> Any:
 def _check_read(cls: type, kind: str, values: dict[str, Any]) -> None:
     """Raise unless every value of a file is of the type that its field has."""
     for name, value in values.items():
-        wanted = _hints(cls).get(name, Any)
+        wanted = hints(cls).get(name, Any)
         if cls is Method and name in COMPONENTS:
             ours = type(value).__module__.startswith("mppo.")
             fits = dataclasses.is_dataclass(value) and (
@@ -119,7 +119,8 @@ def _check_read(cls: type, kind: str, values: dict[str, Any]) -> None:
 
 
 @lru_cache
-def _hints(cls: type) -> dict[str, Any]:
+def hints(cls: type) -> dict[str, Any]:
+    """The types of a component's fields."""
     try:
         return typing.get_type_hints(cls)
     except NameError:
@@ -203,7 +204,7 @@ def overridden(method: Method, changes: dict[str, Any]) -> Method:
     known = {field.name for field in dataclasses.fields(Method)}
     first = lambda name: re.split(r"\.|__", name)[0]
     unknown = [first(name) for name in changes if first(name) not in known]
-    changes = _by_dotted_name({name: changes[name] for name in changes if first(name) in known})
+    changes = by_dotted_name({name: changes[name] for name in changes if first(name) in known})
     swaps = {name: value for name, value in changes.items() if "." not in name}
     for name, value in swaps.items():
         if name in COMPONENTS and isinstance(value, str):
@@ -217,7 +218,7 @@ def overridden(method: Method, changes: dict[str, Any]) -> Method:
     return method
 
 
-def _by_dotted_name(changes: dict[str, Any]) -> dict[str, Any]:
+def by_dotted_name(changes: dict[str, Any]) -> dict[str, Any]:
     """The same changes without dicts and double underscores; a "kind" in a dict swaps."""
     found: dict[str, Any] = {}
     for given, value in changes.items():
@@ -226,7 +227,7 @@ def _by_dotted_name(changes: dict[str, Any]) -> dict[str, Any]:
             inner = {f"{name}.{field}": item for field, item in value.items() if field != "kind"}
             if "kind" in value:
                 found[name] = value["kind"]
-            found |= _by_dotted_name(inner)
+            found |= by_dotted_name(inner)
         else:
             found[name] = value
     return found
@@ -260,7 +261,7 @@ def _replaced(target: Any, **values: Any) -> Any:
 
 def _check_type(target: Any, name: str, value: Any) -> None:
     """Numbers for numbers, allowed words for words; unions of components are left to use."""
-    wanted = _hints(type(target)).get(name, Any)
+    wanted = hints(type(target)).get(name, Any)
     if typing.get_origin(wanted) is typing.Literal:
         allowed = typing.get_args(wanted)
         if value not in allowed:

@@ -8,12 +8,11 @@ run goes on or afterwards, and says the same in both cases.
 from __future__ import annotations
 
 from mppo.loggers.names import Scalars
-from mppo.loggers.records import History, Logger, Loggers, Record, send, write_csv
+from mppo.loggers.records import Logger, Loggers, Record, send, write_csv
 from mppo.loggers.tensorboard import TensorBoard
 from mppo.loggers.trackers import Trackio, WandB
 
 __all__ = [
-    "History",
     "Logger",
     "Loggers",
     "Record",

@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from mppo.errors import BadRequest
+from mppo.files import reader
 from mppo.files.atomic import write_atomically
-from mppo.files.run_directory import RunDirectory, rows
+from mppo.files.reader import History
 from mppo.loggers.names import Row, Scalars
 
 POLL = 1.0  # seconds between looks at a run that goes on
@@ -47,30 +48,12 @@ class Record(NamedTuple):
     evaluation: Row | None
 
 
-class History(NamedTuple):
-    """The rows of a run so far."""
-
-    metrics: list[Row]
-    timing: list[Row]
-    evaluations: list[Row]
-
-    @staticmethod
-    def of(folder: str | os.PathLike[str]) -> History:
-        """What a run directory holds now."""
-        names = ("metrics.jsonl", "timing.jsonl", "evaluations.jsonl")
-        return History(*(rows(folder, name) for name in names))
-
-    @property
-    def steps(self) -> int:
-        """How far it reaches."""
-        return int(self.metrics[-1]["steps"]) if self.metrics else 0
-
-    def records(self) -> Iterator[Record]:
-        """One after the other; what belongs to the same steps together."""
-        timing = {row["steps"]: row for row in self.timing}
-        evaluations = {row["steps"]: row for row in self.evaluations}
-        for row in self.metrics:
-            yield Record(row, timing.get(row["steps"]), evaluations.get(row["steps"]))
+def records(history: History) -> Iterator[Record]:
+    """The iterations one after the other; what belongs to the same steps together."""
+    timing = {row["steps"]: row for row in history.timing}
+    evaluations = {row["steps"]: row for row in history.evaluations}
+    for row in history.metrics:
+        yield Record(row, timing.get(row["steps"]), evaluations.get(row["steps"]))
 
 
 class Loggers:
@@ -105,7 +88,7 @@ class Loggers:
             except Exception as error:
                 self._leave_out(logger, error)
         self._scalars = Scalars()
-        for record in earlier.records():
+        for record in records(earlier):
             self(record)
 
     def __call__(self, record: Record) -> None:
@@ -143,18 +126,17 @@ class Loggers:
 
 def send(folder: str | os.PathLike[str], loggers: Sequence[Logger], follow: bool = False) -> int:
     """Feed loggers from a run directory; with `follow`, until the run ends. Returns the steps."""
-    directory = RunDirectory(folder)
-    described = directory.description()
-    if described is None:
-        raise BadRequest(f'"{folder}" holds no run (there is no run.json)')
-    to, history, told = Loggers(loggers), History.of(folder), 0
-    to.start(described, directory.path, history._replace(metrics=[]), history.steps)
+    described, earlier = reader.known_description(folder), reader.history(folder)
+    to, told = Loggers(loggers), 0
+    to.start(described, Path(folder), earlier._replace(metrics=[]), earlier.steps)
     while True:
-        finished = directory.finished  # before reading: rows written meanwhile are seen next time
-        records = list(History.of(folder).records())
+        finished = reader.finished(
+            folder
+        )  # before reading: rows written meanwhile are seen next time
+        found = list(records(reader.history(folder)))
         if follow and not finished:
-            records = records[:-1]  # its timing and evaluation may not be there yet
-        for record in records:
+            found = found[:-1]  # its timing and evaluation may not be there yet
+        for record in found:
             if record.row["steps"] > told:
                 to(record)
                 told = int(record.row["steps"])
@@ -168,10 +150,9 @@ def send(folder: str | os.PathLike[str], loggers: Sequence[Logger], follow: bool
 
 def write_csv(folder: str | os.PathLike[str], file: str | os.PathLike[str]) -> int:
     """All numbers of a run directory as a table, one line for each iteration; returns how many."""
-    if RunDirectory(folder).description() is None:
-        raise BadRequest(f'"{folder}" holds no run (there is no run.json)')
+    reader.known_description(folder)
     scalars = Scalars()
-    lines = [scalars(*record) for record in History.of(folder).records()]
+    lines = [scalars(*record) for record in records(reader.history(folder))]
     columns = list(dict.fromkeys(name for line in lines for name in line))
     columns.sort(key=lambda name: (name != "time/total_timesteps", name))
     text = io.StringIO()

@@ -58,6 +58,18 @@ class TensorBoard:
         self._writer.close()
 
 
+def folder_below(
+    parent: str | os.PathLike[str], out: str | os.PathLike[str] | None, method: str
+) -> Path:
+    """One folder for each run: named as the run directory, or the method with the next number."""
+    if out is not None:
+        return Path(parent) / Path(out).name
+    n = 1
+    while (Path(parent) / f"{method}_{n}").exists():
+        n += 1
+    return Path(parent) / f"{method}_{n}"
+
+
 def last_step(folder: Path) -> int | None:
     """The highest step in the event files of a folder; None where there are no events."""
     steps = [step for file in folder.glob(EVENTS) for step in _steps(file)]

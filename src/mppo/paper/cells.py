@@ -16,6 +16,7 @@ from mppo.envs.tasks import TASKS
 from mppo.errors import CheckpointError
 from mppo.experiments.collection import Record, collect
 from mppo.files import settings
+from mppo.files.changes import compare
 from mppo.paper.artefacts import default_steps
 from mppo.paper.printed import Metric, PrintedTable
 from mppo.statistics.scores import SOLVED, final_score
@@ -84,34 +85,14 @@ def _standard(method: str) -> dict[str, Any] | None:
     return settings.to_json(METHODS[method]) if method in METHODS else None
 
 
-def differences(resolved: dict[str, Any], base: dict[str, Any], prefix: str = "") -> Changes:
-    """The fields in which resolved settings differ from others, by dotted name.
-
-    A field that an older version did not have yet is at its default.
-
-    >>> usual = {"paths": 8, "picking": {"alpha": 0.1}}
-    >>> differences({"paths": 4, "picking": {"alpha": 0.0}}, usual)
-    {'paths': 4, 'picking.alpha': 0.0}
-    """
-    changed: Changes = {}
-    for name, new in sorted(resolved.items()):
-        old = base.get(name)
-        if new == old:
-            continue
-        if isinstance(new, dict) and isinstance(old, dict):
-            changed |= differences(new, old, f"{prefix}{name}.")
-        else:
-            changed[f"{prefix}{name}"] = new
-    return changed
-
-
 def changes(record: Record) -> Changes | None:
     """What a run changes of the method it is named after; None for a name of somebody else's."""
     base = _standard(record.method)
     if base is None:
         return None
+    found = sorted(compare(base, record.settings, afresh=False).items())
     arguments = {f"env.{name}": value for name, value in record.env_kwargs.items()}
-    return differences(record.settings, base) | arguments
+    return {name: change.value for name, change in found} | arguments
 
 
 def read_curve(record: Record, budget: int) -> Curve | None:
@@ -147,7 +128,7 @@ def read_cell(task: str, method: str, budget: int, records: Iterable[Record]) ->
             curves.setdefault(record.seed, known)
         elif record.steps >= budget:
             # finished, yet not to be read: run without evaluations, stopped early, or a torn file
-            state = "not evaluated to its end" if record.finished else record.state
+            state = "not evaluated to its end" if record.finished else str(record.state)
             states.setdefault(record.seed, state)
     others = Counter(state for seed, state in states.items() if seed not in curves)
     return Cell(task, method, budget, tuple(curves[seed] for seed in sorted(curves)), others)
@@ -164,7 +145,7 @@ class Runs:
         self._by: dict[tuple[str, str], list[tuple[Changes, Record]]] = {}
         for record in self.records:
             changed, task = changes(record), TASK_NAME.get(record.env)
-            if record.broken or changed is None or task is None:
+            if record.damaged or changed is None or task is None:
                 self.left_out.append(record)
             else:
                 self._by.setdefault((task, record.method), []).append((changed, record))

@@ -47,7 +47,7 @@ def document(root: Path) -> Document:
     records = collect(root)
     places: dict[Place, dict[Setting, list[Record]]] = {}
     for record in records:
-        if not record.broken:
+        if not record.damaged:
             place = Place(record.env, _listed(record.env_kwargs), record.steps)
             places.setdefault(place, {}).setdefault(setting(record), []).append(record)
     sections = [_section(place, places[place]) for place in sorted(places)]
@@ -70,16 +70,16 @@ def setting(record: Record) -> Setting:
 def _listed(values: dict[str, Any]) -> str:
     """Fields and values; another component with its fields behind it.
 
-    >>> _listed({"estimator.episodes": 40, "estimator.kind": "window", "paths": 4})
+    >>> _listed({"estimator": "window", "estimator.episodes": 40, "paths": 4})
     ' estimator=window(episodes=40) paths=4'
     """
     words = {name: v if isinstance(v, str) else json.dumps(v) for name, v in values.items()}
-    for name in sorted(name for name in words if name.endswith(".kind")):
-        component = name.removesuffix(".kind")
-        start, kind = f"{component}.", words.pop(name)
+    for component in sorted(words):
+        start = f"{component}."
         own = {k.removeprefix(start): words.pop(k) for k in sorted(words) if k.startswith(start)}
-        inside = ", ".join(f"{field}={value}" for field, value in own.items())
-        words[component] = f"{kind}({inside})" if own else kind
+        if own:
+            inside = ", ".join(f"{field}={value}" for field, value in own.items())
+            words[component] = f"{words[component]}({inside})"
     return "".join(f" {name}={value}" for name, value in sorted(words.items()))
 
 
@@ -134,5 +134,5 @@ def _notes(records: list[Record]) -> Section:
         "corrected for the number of rows: of twenty without any effect one stands out.",
         f"{len(records)} run directories.",
     ]
-    lines += [f"Left out: {r.directory.name}: {r.problem}." for r in records if r.broken]
+    lines += [f"Left out: {r.directory.name}: {r.problem}." for r in records if r.damaged]
     return Section("How to read this", lines)

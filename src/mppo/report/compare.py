@@ -10,6 +10,7 @@ from typing import Any
 
 from mppo.algorithm.methods import METHODS
 from mppo.files import settings
+from mppo.files.changes import differing, nearest
 from mppo.report.read import RunRecord
 from mppo.report.style import DISPLAY
 from mppo.report.text import LONGEST_LABEL, visible
@@ -91,16 +92,6 @@ def task_of(run: RunRecord) -> str:
     return found + (f" in {inside}" if inside else "")
 
 
-def nearest(method: dict[str, Any]) -> str:
-    """The named method with the fewest settings other than these."""
-    flat = flattened(method)
-    known = {name: flattened(settings.to_json(value)) for name, value in METHODS.items()}
-    distance = lambda name: sum(
-        flat.get(key) != known[name].get(key) for key in flat.keys() | known[name].keys()
-    )
-    return min(METHODS, key=distance)
-
-
 def repeated(found: Sequence[Group]) -> list[str]:
     """What to say of seeds that a configuration counts twice."""
     said = []
@@ -158,18 +149,6 @@ def _length(run: RunRecord) -> str:
     return json.dumps(iterations if type(iterations) is int else run.described.get("steps"))
 
 
-def differences(rows: Sequence[dict[str, str]]) -> list[str]:
-    """The names under which the rows do not all say the same; fields of unlike kinds are left out.
-
-    >>> differences([{"paths": "4", "gamma": "1"}, {"paths": "8", "gamma": "1"}])
-    ['paths']
-    """
-    names = dict.fromkeys(name for row in rows for name in row)
-    differing = [name for name in names if len({row.get(name, _MISSING) for row in rows}) > 1]
-    owners = lambda name: {name[:place] for place, letter in enumerate(name) if letter == "."}
-    return [name for name in differing if not owners(name) & set(differing)]
-
-
 def _labels(runs: list[RunRecord]) -> list[str]:
     """Short names, no two alike: the method, and what sets it apart from its namesakes."""
     bases = [_base(run) for run in runs]
@@ -177,9 +156,9 @@ def _labels(runs: list[RunRecord]) -> list[str]:
     labels = []
     for run, base, flat in zip(runs, bases, flats, strict=True):
         alike = [other for other, name in zip(flats, bases, strict=True) if name == base]
-        names = differences(alike)
+        names = differing(alike)
         if base in METHODS:  # what a method says of itself needs no mention
-            own = differences([flat, flattened(settings.to_json(METHODS[base]))])
+            own = differing([flat, flattened(settings.to_json(METHODS[base]))])
             custom = run.word("method_name") not in METHODS
             names = own if custom else [name for name in names if name in own]
         names += [name for name, kind in flat.items() if _foreign(name, kind)]

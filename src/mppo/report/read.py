@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,15 +12,12 @@ from typing import Any
 import numpy as np
 
 from mppo.errors import BadRequest
-from mppo.files.atomic import is_aside
-from mppo.files.run_directory import FORMAT, LARGEST_RUN
+from mppo.files import reader
+from mppo.files.reader import DEEPEST, FORMAT, LARGEST, LARGEST_RUN, Row, State
 from mppo.report.text import visible
 
-DEPTH = 3  # directories below those given in which runs are looked for
-LARGEST_FILE = 1 << 28  # bytes of one log
 MOST_PATHS = 64
 _LARGEST = 1e300  # beyond it a chart cannot calculate
-Row = dict[str, Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +34,7 @@ class RunRecord:
     final: Row | None
     fault_files: tuple[str, ...]
     notes: list[str] = field(default_factory=list)
+    failure: str = ""  # as a grid noted it
 
     def word(self, key: str) -> str:
         """A field of run.json as text."""
@@ -57,32 +54,31 @@ class RunRecord:
         return min(max(known, 1), MOST_PATHS) if isinstance(known, int) else 1
 
     @property
-    def status(self) -> str:
-        """finished, failed, stopped, complete (all rows, not closed) or unfinished."""
+    def status(self) -> State:
+        """How it stands, by what could be read."""
         if self.final is not None:
-            return "finished"
-        last = self.events[-1].get("event") if self.events else None
-        if last in ("fault", "stopped"):
-            return "failed" if last == "fault" else "stopped"
+            return State.FINISHED
+        found = reader.state_without_end(self.failure, self.events)
         wanted = self.described.get("iterations")
-        if self.metrics and isinstance(wanted, int) and len(self.metrics) >= wanted:
-            return "complete"
-        return "unfinished"
+        whole = self.metrics and isinstance(wanted, int) and len(self.metrics) >= wanted
+        return State.COMPLETE if whole and found is State.UNFINISHED else found
 
     @property
     def ended(self) -> bool:
         """Whether it did all that it was to do."""
-        return self.status in ("finished", "complete")
+        return self.status in (State.FINISHED, State.COMPLETE)
 
     @property
     def message(self) -> str:
         """What is to be said of a run that did not come to its end."""
-        if self.status == "failed":
-            return visible(self.events[-1].get("message", "no message was left"), 2000)
+        if self.status is State.FAILED:
+            said = self.failure or self.events[-1].get("message", "no message was left")
+            return visible(said, 2000)
         return {
-            "stopped": "stopped and saved; mppo resume goes on with it",
-            "unfinished": "no end is recorded: it runs still, or was killed; mppo resume goes on",
-            "complete": "all iterations are there; final.json is not",
+            State.STOPPED: "stopped and saved; mppo resume goes on with it",
+            State.UNFINISHED: "no end is recorded: it runs still, or was killed; mppo resume goes "
+            "on",
+            State.COMPLETE: "all iterations are there; final.json is not",
         }.get(self.status, "")
 
 
@@ -112,28 +108,14 @@ def find(directories: Sequence[str | Path]) -> list[tuple[Path, str]]:
         top = Path(given)
         if not top.is_dir():
             raise BadRequest(f'"{given}" is not a directory; give run directories or their parents')
-        below = list(_runs_below(top, DEPTH))
+        below = list(reader.runs_below(top))
         if not below:
             raise BadRequest(
-                f'"{given}" holds no run (no run.json in it or up to {DEPTH} levels below)'
+                f'"{given}" holds no run (no run.json in it or up to {DEEPEST} levels below)'
             )
         for path in below:
             found.setdefault(path.resolve(), (path, _shown(top, path)))
     return list(found.values())
-
-
-def _runs_below(path: Path, depth: int) -> Iterator[Path]:
-    if (path / "run.json").is_file():
-        yield path
-    elif depth:
-        try:
-            entries = sorted(path.iterdir())
-        except OSError:
-            return
-        for entry in entries:
-            hidden = entry.name.startswith(".") or is_aside(entry.name)  # the same run, begun twice
-            if entry.is_dir() and not entry.is_symlink() and not hidden:
-                yield from _runs_below(entry, depth - 1)
 
 
 def _shown(top: Path, path: Path) -> str:
@@ -147,78 +129,30 @@ def _shown(top: Path, path: Path) -> str:
 def read(path: Path, name: str) -> RunRecord:
     """One run; what cannot be read is left out and noted. Raises where run.json is no run's."""
     notes: list[str] = []
-    described = _json(path / "run.json", LARGEST_RUN, notes)
-    if not isinstance(described, dict):
-        raise BadRequest(f'"{name}": {notes[0] if notes else "run.json is not an object"}')
+    described = reader.json_object(path / "run.json", LARGEST_RUN, notes)
+    if described is None:
+        raise BadRequest(f'"{name}": {notes[0]}')
     if described.get("format") != FORMAT:
         notes.append(
             f"run.json is in format {visible(described.get('format'), 40)}; this version reads "
             f"format {FORMAT}, and shows what it understands"
         )
-    logs = {
-        log: _rows(path / f"{log}.jsonl", notes)
-        for log in ("metrics", "evaluations", "timing", "events")
-    }
-    refused = sum(row.get("event") == "checkpoint refused" for row in logs["events"])
+    events = reader.rows(path, "events.jsonl", notes)
+    refused = sum(row.get("event") == "checkpoint refused" for row in events)
     if refused:
         notes.append(f"{refused} damaged checkpoint(s) refused when resuming")
-    final, visits = (
-        _json(path / file, LARGEST_FILE, notes) if (path / file).exists() else None
-        for file in ("final.json", "visits.json")
-    )
     folder = path / "fault"
-    faults = tuple(sorted(f.name for f in folder.iterdir())) if folder.is_dir() else ()
     return RunRecord(
         name,
         described,
-        **logs,
-        visits=visits if isinstance(visits, dict) else None,
-        final=final if isinstance(final, dict) else None,
-        fault_files=faults,
+        **reader.history(path, notes)._asdict(),
+        events=events,
+        visits=reader.json_object(path / "visits.json", LARGEST, notes),
+        final=reader.json_object(path / "final.json", LARGEST, notes),
+        fault_files=tuple(sorted(f.name for f in folder.iterdir())) if folder.is_dir() else (),
         notes=notes,
+        failure=reader.noted_failure(path),
     )
-
-
-def _json(file: Path, largest: int, notes: list[str]) -> Any:
-    try:
-        if file.stat().st_size > largest:
-            notes.append(f"{file.name} is too large ({file.stat().st_size:,} bytes)")
-            return None
-        return json.loads(file.read_bytes().decode("utf-8", "replace"))
-    except OSError as error:
-        notes.append(f"{file.name} cannot be read: {error.strerror}")
-    except (ValueError, RecursionError) as error:
-        notes.append(f"{file.name} is not JSON: {visible(error, 120)}")
-    return None
-
-
-def _rows(file: Path, notes: list[str]) -> list[Row]:
-    """All rows that can be read; a torn last line is what a killed run leaves, and not noted."""
-    if not file.exists():
-        return []
-    try:
-        if file.stat().st_size > LARGEST_FILE:
-            notes.append(f"{file.name} is too large ({file.stat().st_size:,} bytes)")
-            return []
-        text = file.read_bytes().decode("utf-8", "replace")
-    except OSError as error:
-        notes.append(f"{file.name} cannot be read: {error.strerror}")
-        return []
-    found, bad = [], 0
-    for line in text[: text.rfind("\n") + 1].split("\n"):
-        if not line:
-            continue
-        try:
-            row = json.loads(line)
-        except (ValueError, RecursionError):
-            row = None
-        if isinstance(row, dict):
-            found.append(row)
-        else:
-            bad += 1
-    if bad:
-        notes.append(f"{file.name}: {bad} row(s) could not be read and are left out")
-    return found
 
 
 def _numbers(values: list[Any]) -> np.ndarray:

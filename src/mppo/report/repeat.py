@@ -6,17 +6,18 @@ cannot be promised no command is shown, because one that trains something else i
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
 import math
 import re
 import shlex
-from decimal import Decimal
 from typing import Any
 
 from mppo.algorithm.methods import COMPONENTS, METHODS
 from mppo.errors import BadRequest
 from mppo.files import settings
+from mppo.files.changes import MISSING, Change, compare, flags, nearest
 from mppo.files.evaluation import Evaluation
-from mppo.report.compare import nearest
 from mppo.report.read import RunRecord
 from mppo.report.text import visible
 
@@ -26,7 +27,6 @@ _WORD = re.compile(r"[A-Za-z][\w./:-]*", re.ASCII)  # read as it stands, unless 
 _VALUES = ("true", "false", "none")
 _WRAPPER = re.compile(r"[^\W\d][\w.]*:[^\W\d][\w.]*")  # module:callable
 _COMPONENT = re.compile(r"[^\W\d][\w.]*:[^\W\d]\w*")  # module:Class
-_MISSING = object()
 
 
 class NoCommand(Exception):
@@ -55,9 +55,8 @@ def command(run: RunRecord) -> str:
     name = described.get("method_name")
     base = name if isinstance(name, str) and name in METHODS else nearest(run.method)
     words = ["mppo", "train", base, _env(described.get("env"))]
-    for key in ("steps", "seed"):
-        words += [f"--{key}", _whole(described.get(key), key)]
-    words += _flags(run.method, settings.to_json(METHODS[base]), "")
+    words += flags({key: _whole(described.get(key), key) for key in ("steps", "seed")})
+    words += _settings(run.method, base)
     words += _env_arguments(described.get("env_kwargs", {}))
     words += _evaluation(described.get("evaluation", {}))
     words += _wrappers(described.get("wrappers", []))
@@ -79,24 +78,20 @@ def _refuse_main(name: str, what: str) -> None:
         raise NoCommand(f"the {what} {_shown(name)} was defined in the script that ran it")
 
 
-def _whole(value: Any, what: str) -> str:
+def _whole(value: Any, what: str) -> int:
     if type(value) is not int or value < 0:
         raise NoCommand(f"{what} is {_shown(value)}")
-    return str(value)
+    return value
 
 
 def _evaluation(given: Any) -> list[str]:
     """The options of the evaluations that are not the usual ones."""
     if not isinstance(given, dict):
         raise NoCommand(f"evaluation is {_shown(given)}")
-    usual = Evaluation()
-    every = _whole(given.get("every", usual.every), "evaluation.every")
-    episodes = _whole(given.get("episodes", usual.episodes), "evaluation.episodes")
-    beside = given.get("deterministic_episodes", usual.deterministic_episodes)
-    beside = _whole(beside, "evaluation.deterministic_episodes")
-    words = ["--eval-every", every] if every != str(usual.every) else []
-    words += ["--eval-episodes", episodes] if episodes != str(usual.episodes) else []
-    return words + (["--eval-deterministic-episodes", beside] if beside != episodes else [])
+    usual = dataclasses.asdict(Evaluation())
+    found = {n: _whole(given.get(n, now), f"evaluation.{n}") for n, now in usual.items()}
+    usual["deterministic_episodes"] = found["episodes"]  # as many, if nothing is said of them
+    return flags({f"eval_{n}": now for n, now in found.items() if now != usual[n]})
 
 
 def _wrappers(names: Any) -> list[str]:
@@ -147,58 +142,64 @@ def _literal(value: Any, key: str, depth: int = 0) -> str:
     return repr(value)
 
 
-def _flags(value: dict[str, Any], usual: dict[str, Any], prefix: str, ours=True) -> list[str]:
-    """The fields that are not as usual, those of components inside included."""
-    words: list[str] = []
-    for key, item in value.items():
-        expected = usual.get(key, _MISSING)
-        if key == "kind" or (item == expected and type(item) is type(expected)):
-            continue
-        name = f"{prefix}{key.replace('_', '-')}"
-        unlike = isinstance(expected, dict) and not isinstance(item, dict)
-        if not key.isidentifier() or unlike or (ours and expected is _MISSING):
-            raise NoCommand(f"this version has no setting {_shown(prefix + key)}")
+def _settings(method: dict[str, Any], base: str) -> list[str]:
+    """The flags of all fields that are not as in the method of that name."""
+    found = compare(settings.to_json(METHODS[base]), method)
+    _refuse_keys(method)
+    foreign: set[str] = set()
+    for name, change in found.items():
+        owner = name.rpartition(".")[0]
+        unlike = isinstance(change.old, dict) and not change.swaps
+        if unlike or (change.old is MISSING and owner not in foreign):
+            raise NoCommand(f"this version has no setting {_shown(name)}")
+        if change.swaps:
+            foreign |= {name} & _checked_kind(name, change.value)
+    return flags({name: _value(name, one, foreign) for name, one in found.items()})
+
+
+def _refuse_keys(method: dict[str, Any]) -> None:
+    for key, item in method.items():
+        if not key.isidentifier():
+            raise NoCommand(f"this version has no setting {_shown(key)}")
         if isinstance(item, dict):
-            words += _component(name, item, expected)
-        elif isinstance(item, bool):
-            words.append(f"--{prefix}{'' if item else 'no-'}{key.replace('_', '-')}")
-        else:
-            items = item if isinstance(item, list) else [item]
-            words += [f"--{name}", *(_field(one, name, ours) for one in items)]
-    return words
+            _refuse_keys(item)
 
 
-def _component(name: str, item: dict[str, Any], usual: Any) -> list[str]:
-    """The kind of a component where it is another, and its fields."""
-    kind = item.get("kind")
-    if isinstance(usual, dict) and usual.get("kind") == kind:
-        return _flags(item, usual, f"{name}.")
-    ours = isinstance(kind, str) and kind in COMPONENTS.get(name, {})
-    if not ours and not (name in COMPONENTS and _COMPONENT.fullmatch(str(kind))):
-        raise NoCommand(f"--{name} cannot be {_shown(kind)} on a command line")
+def _checked_kind(name: str, kind: Any) -> set[str]:
+    """Raise unless a command line can name this kind; the component's name if it is another's."""
+    if isinstance(kind, str) and kind in COMPONENTS.get(name, {}):
+        return set()
+    if name not in COMPONENTS or not _COMPONENT.fullmatch(str(kind)):
+        raise NoCommand(f"--{_dashed(name)} cannot be {_shown(kind)} on a command line")
     _refuse_main(str(kind), name)
-    return [f"--{name}", str(kind), *_flags(item, _defaults(kind), f"{name}.", ours)]
+    return {name}
 
 
-def _field(item: Any, name: str, ours: bool) -> str:
+def _value(name: str, change: Change, foreign: set[str]) -> Any:
+    """The new value, each part of which must be a number or a word."""
+    if change.swaps or isinstance(change.new, bool):
+        return change.value
+    ours = name.rpartition(".")[0] not in foreign
+    several = isinstance(change.new, list)
+    return [_field(one, name, ours) for one in (change.new if several else [change.new])]
+
+
+def _field(item: Any, name: str, ours: bool) -> Any:
     """A number or a word; other fields than ours are read by types that only their code knows."""
     if isinstance(item, int | float) and not isinstance(item, bool) and math.isfinite(item):
-        text = repr(item)
-        # argparse takes -1e-05 for a flag, and -0.00001 for a number
-        return f"{Decimal(text):f}" if text.startswith("-") and "e" in text else text
+        return item
     if item is None and not ours:
-        return "none"
+        return None
     if isinstance(item, str) and _WORD.fullmatch(item) and (ours or item.lower() not in _VALUES):
         return item
-    raise NoCommand(f"--{name} cannot be {_shown(item)} on a command line")
+    if name == "styles" and isinstance(item, dict):
+        with contextlib.suppress(BadRequest):
+            return settings.from_json(item)
+    raise NoCommand(f"--{_dashed(name)} cannot be {_shown(item)} on a command line")
 
 
-def _defaults(kind: Any) -> dict[str, Any]:
-    """The fields of a kind of ours; of others' nothing is known without running their code."""
-    try:
-        return settings.to_json(settings.component_class(str(kind))())
-    except (BadRequest, TypeError):
-        return {}
+def _dashed(name: str) -> str:
+    return name.replace("_", "-")
 
 
 def _shown(value: Any) -> str:

@@ -8,8 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mppo.files import changes
 from mppo.report import ends, text
-from mppo.report.compare import Group, differences, run_settings
+from mppo.report.compare import Group, run_settings
 from mppo.report.curve import interval
 from mppo.report.read import RunRecord, column
 
@@ -109,7 +110,7 @@ def evaluations(run: RunRecord, most: int = 12) -> list[Evaluated]:
 def differing_settings(groups: Sequence[Group]) -> tuple[list[str], list[tuple[Group, list[str]]]]:
     """What tells the configurations apart: the settings, and their values for each of them."""
     settings = [(group, run_settings(run)) for group in groups for run in group.runs]
-    names = differences([values for _, values in settings])
+    names = changes.differing([values for _, values in settings])
     rows: dict[tuple, tuple[Group, list[str]]] = {}
     for group, values in settings:
         cells = [values.get(name, "–") for name in names]

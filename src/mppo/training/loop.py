@@ -17,9 +17,12 @@ from mppo.errors import EnvironmentFault, LearningFault
 from mppo.files import checkpoints, settings
 from mppo.files.atomic import reported, write_atomically
 from mppo.files.changes import changes_that_hold
-from mppo.files.run_directory import FORMAT, LOGS, RunDirectory, rows
-from mppo.loggers import History, Logger, Loggers, Record
+from mppo.files.reader import FORMAT, History, history, rows
+from mppo.files.run_directory import RunDirectory
+from mppo.loggers import Loggers, Record
 from mppo.machine.signals import Interrupts
+from mppo.training.options import Options
+from mppo.training.plan import Plan, plan
 from mppo.training.run import Row, Run
 
 Function = Callable[[str, Row], bool | None]
@@ -34,34 +37,36 @@ class Training:
     directory: RunDirectory | None
     method_name: str
     run: Run
-    metrics: list[Row]
-    timing: list[Row]
+    options: Options
+    plan: Plan
+    rows: History
     stopped: bool
-    evaluations: list[Row]
 
     def __init__(
         self,
         run: Run,
         directory: RunDirectory | None,
-        checkpoint_every: int = 0,
-        method_name: str = "custom",
-        loggers: Sequence[Logger] = (),
-        earlier: tuple[Sequence[Row], Sequence[Row], Sequence[Row]] = ((), (), ()),
+        method_name: str,
+        options: Options,
+        earlier: History | None = None,
     ):
         self.run, self.directory, self.method_name = run, directory, method_name
-        self.checkpoint_every = checkpoint_every
-        earlier = self._written(directory) if directory is not None else earlier
-        self.metrics, self.evaluations, self.timing = map(list, earlier)
+        self.options, self.plan = options, plan(None, run.steps)
+        self.rows = History(*map(list, earlier or History([], [], [])))
+        self._read_rows()
         self.stopped = False  # by a callback
         self.took: Row = {}  # the row of timing.jsonl of the last iteration
-        self.promised = 0  # iterations that run.json speaks of, where the run is a part of them
-        self._loggers = loggers
         self._saved_at, self._saved = time.monotonic(), -1
 
-    @staticmethod
-    def _written(directory: RunDirectory) -> tuple[list[Row], list[Row], list[Row]]:
-        metrics, evaluations, timing = (rows(directory.path, name) for name in LOGS)
-        return metrics, evaluations, timing
+    def _read_rows(self) -> None:
+        """Where there is a directory, the rows are those in its files."""
+        if self.directory is not None:
+            self.rows = history(self.directory.path)
+
+    @property
+    def evaluations(self) -> list[Row]:
+        """All evaluations so far, those of earlier sessions included."""
+        return self.rows.evaluations
 
     @property
     def folder(self) -> Path | None:
@@ -82,14 +87,13 @@ class Training:
             self.save(at_end=self.stopped)
             if directory is None:
                 pass
-            elif self.stopped or run.iteration >= max(run.iterations, self.promised):
+            elif self.stopped or run.iteration * run.method.batch_size >= self.plan.steps:
                 self._finish(self.stopped)
             else:
                 directory.event("stopped", iteration=run.iteration)
-        if directory is not None:
-            self.metrics, self.evaluations, self.timing = self._written(directory)
+        self._read_rows()
         agent = run.agent()
-        agent.metrics, agent.evaluations = self.metrics, self.evaluations
+        agent.metrics, agent.evaluations = self.rows.metrics, self.rows.evaluations
         return agent
 
     def _iterate(self, callback: callbacks.Callback, interrupts: Interrupts | None) -> None:
@@ -111,11 +115,10 @@ class Training:
                     self.save()
 
     def _begin_logs(self) -> Loggers | None:
-        if not self._loggers:
+        if not self.options.loggers:
             return None
-        logs = Loggers(self._loggers)
-        earlier = History(self.metrics, self.timing, self.evaluations)
-        logs.start(self.description(), self.folder, earlier)
+        logs = Loggers(self.options.loggers)
+        logs.start(self.description(), self.folder, self.rows)
         return logs
 
     def _call(self, callback: callbacks.Callback, row: Row, evaluation: Row | None) -> None:
@@ -151,9 +154,9 @@ class Training:
             "evaluation": time.perf_counter() - learnt,
         }
         if self.directory is None:
-            self.metrics.append(row)
-            self.timing.append(timing)
-            self.evaluations += [] if evaluation is None else [evaluation]
+            self.rows.metrics.append(row)
+            self.rows.timing.append(timing)
+            self.rows.evaluations.extend([] if evaluation is None else [evaluation])
         else:  # the rows are in files, and memory does not grow
             self.directory.append("metrics.jsonl", row)
             self.directory.append("timing.jsonl", timing)
@@ -164,13 +167,13 @@ class Training:
     def _at_boundary(self) -> bool:
         """Whether the run may be saved now without changing it."""
         n = self.run.iteration
-        return self.run.resumes_bitwise or n % (self.checkpoint_every or RESET_EVERY) == 0
+        return self.run.resumes_bitwise or n % (self.options.checkpoint_every or RESET_EVERY) == 0
 
     def _save_due(self) -> bool:
         if not self.run.resumes_bitwise:
             return self._at_boundary()
-        if self.checkpoint_every:
-            return self.run.iteration % self.checkpoint_every == 0
+        if every := self.options.checkpoint_every:
+            return self.run.iteration % every == 0
         return time.monotonic() - self._saved_at > SAVE_EVERY
 
     def save(self, at_end: bool = False) -> None:

@@ -19,22 +19,22 @@ from mppo.acting.agent import Agent
 from mppo.algorithm.methods import Method
 from mppo.algorithm.policies import Policy
 from mppo.callbacks import Callbacks, PrintRows, ProgressBar, as_callback
-from mppo.envs.source import AnyEnv, env_source, recorded_source
-from mppo.errors import BadRequest, CheckpointError
-from mppo.files import checkpoints, foreign_names, model_file, settings
-from mppo.files.description import described
-from mppo.files.evaluation import Evaluation
-from mppo.files.run_directory import RunDirectory
+from mppo.envs.source import AnyEnv, env_source
+from mppo.errors import BadRequest
+from mppo.files import checkpoints, foreign_names, model_file
+from mppo.files.reader import History
 from mppo.loggers import Logger, TensorBoard
+from mppo.loggers.tensorboard import folder_below
 from mppo.machine.signals import Interrupts
 from mppo.rollouts.evaluator import LONGEST, Evaluator
 from mppo.training import validation
-from mppo.training.loop import Callback, Training, describe
+from mppo.training.loop import Callback, describe
+from mppo.training.opening import restored_run
+from mppo.training.options import Options
 from mppo.training.run import Row, Run
-from mppo.training.start import begin_or_extend
+from mppo.training.start import begun, named_method
 
 Path_ = str | os.PathLike[str]
-EVALUATED_AT_ONCE = 10  # environments side by side
 SETTABLE = ("out", "verbose")
 """What may be set on a model: it changes no number."""
 
@@ -42,8 +42,9 @@ SETTABLE = ("out", "verbose")
 class MPPO:
     """A method on an environment: `learn`, `predict`, `evaluate`, `save`, `load`.
 
-    `env` is a Gymnasium id, a callable, or an environment. Further keywords are fields of the
-    method: `paths=4, picking={"alpha": 0.5}, critic__epochs=3, network__hidden=(32, 32)`.
+    `env` is a Gymnasium id, a callable, or an environment. The options are those of
+    `mppo.training.options.Options`; further keywords are fields of the method:
+    `paths=4, picking={"alpha": 0.5}, critic__epochs=3, network__hidden=(32, 32)`.
     """
 
     method_name: str
@@ -55,51 +56,41 @@ class MPPO:
         env: AnyEnv,
         method: str | Method = "mp-trpo",
         *,
-        seed: int = 0,
-        env_kwargs: dict[str, Any] | None = None,
-        wrappers: Sequence[Callable[[Any], Any]] = (),
+        seed: int = Options.seed,
         out: Path_ | None = None,
-        from_scratch: bool = False,
-        eval_every: int = 10_000,
-        eval_episodes: int = 10,
-        eval_deterministic_episodes: int | None = None,
-        checkpoint_every: int = 0,
-        workers: int = 0,
-        tensorboard_log: Path_ | None = None,
+        from_scratch: bool = Options.from_scratch,
+        eval_every: int = Options.eval_every,
+        eval_episodes: int = Options.eval_episodes,
+        eval_deterministic_episodes: int | None = Options.eval_deterministic_episodes,
+        checkpoint_every: int = Options.checkpoint_every,
+        workers: int = Options.workers,
+        wrappers: Sequence[Callable[[Any], Any]] = (),
         loggers: Sequence[Logger] = (),
+        env_kwargs: dict[str, Any] | None = None,
+        tensorboard_log: Path_ | None = None,
         verbose: int = 0,
         **overrides: Any,
     ):
+        options = Options.among(locals())  # the parameters are its fields
         if isinstance(env, str) and env.endswith("Policy"):
             raise BadRequest(
                 f'"{env}" is no environment; give the environment first: MPPO("Hopper-v5", '
                 'method="mp-trpo"); the network is network={"hidden": (64, 64)}'
             )
-        chosen = settings.method_named(method) if isinstance(method, str) else method
-        chosen = settings.overridden(chosen, overrides)
-        beside = eval_deterministic_episodes
-        evaluation = Evaluation(
-            eval_every, eval_episodes, eval_episodes if beside is None else beside
-        )
-        on = env_source(env, wrappers=wrappers, **(env_kwargs or {}))
-        run = Run(chosen, on, chosen.batch_size, seed, evaluation, workers)
-        name = method if isinstance(method, str) else settings.name_of(chosen)
-        self._set_up(run, name, out, checkpoint_every, verbose)
-        self._loggers, self._from_scratch = list(loggers), from_scratch
+        name, chosen = named_method(method, overrides)
         if tensorboard_log is not None:
-            self._loggers.append(TensorBoard(_log_folder(tensorboard_log, out, name)))
+            board = TensorBoard(folder_below(tensorboard_log, out, name))
+            options = dataclasses.replace(options, loggers=(*loggers, board))
+        options = dataclasses.replace(options, steps=chosen.batch_size)  # until `learn` says more
+        self._set_up(options.run(chosen, env, env_kwargs), name, options, verbose)
 
-    def _set_up(
-        self, run: Run, name: str, out: Path_ | None, checkpoint_every: int, verbose: int
-    ) -> None:
-        self.run, self.method_name = run, name
-        self.out = None if out is None else Path(out)
+    def _set_up(self, run: Run, name: str, options: Options, verbose: int) -> None:
+        self.run, self.method_name, self._options = run, name, options
+        self.out = None if options.out is None else Path(options.out)
         self.verbose = verbose
-        self._checkpoint_every = checkpoint_every
-        self._loggers: list[Logger] = []
-        self._begun = self._from_scratch = False
+        self._begun = False
         self._position = 0  # steps that were asked for so far, in whole batches
-        self._rows: tuple[list[Row], list[Row], list[Row]] = ([], [], [])
+        self._rows = History([], [], [])
         self._agent: Agent | None = None
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -138,12 +129,12 @@ class MPPO:
     @property
     def metrics(self) -> list[Row]:
         """One row for each iteration (the rows of metrics.jsonl)."""
-        return self._rows[0]
+        return self._rows.metrics
 
     @property
     def evaluations(self) -> list[Row]:
         """One row for each evaluation while learning (the rows of evaluations.jsonl)."""
-        return self._rows[1]
+        return self._rows.evaluations
 
     @property
     def policy(self) -> Policy:
@@ -169,9 +160,7 @@ class MPPO:
 
         A second call goes on where the first one ended, with the same bits as one longer call.
         `reset_num_timesteps` is accepted and changes nothing: weights and counters always go on,
-        because random streams hang on the counter. With `out`, the run is written there, and the
-        same calls in a new process take it up where it was left; `from_scratch` moves the run that
-        is there to another name instead.
+        because random streams hang on the counter.
         """
         if total_timesteps < 1:
             raise BadRequest(f"total_timesteps is {total_timesteps}; it must be at least 1")
@@ -192,26 +181,16 @@ class MPPO:
         return self
 
     def _train(self, callback: Callbacks, interrupts: Interrupts) -> None:
-        every, name = self._checkpoint_every, self.method_name
-        if self.out is None:
-            training = Training(self.run, None, every, name, self._loggers, self._rows)
-            self._carry_out(training, callback, interrupts)
-            return
-        directory = RunDirectory(self.out)
-        try:
-            training = begin_or_extend(
-                self.run, directory, name, every, self._loggers, self._begun, self._from_scratch
-            )
-            self._from_scratch = False  # what is there now is this run
-            self._carry_out(training, callback, interrupts)
-        finally:
-            directory.close()
-
-    def _carry_out(self, training: Training, callback: Callbacks, interrupts: Interrupts) -> None:
-        try:
-            training.to_the_end(callback, interrupts)
-        finally:
-            self._rows = training.metrics, training.evaluations, training.timing
+        options = dataclasses.replace(self._options, out=self.out)
+        with begun(
+            self.run, self.method_name, options, self._rows, extends=True, again=self._begun
+        ) as training:
+            if self.out is not None:  # what is there now is this run
+                self._options = dataclasses.replace(options, from_scratch=False)
+            try:
+                training.to_the_end(callback, interrupts)
+            finally:
+                self._rows = training.rows
 
     def predict(
         self,
@@ -277,27 +256,10 @@ class MPPO:
         only read; to go on in one, pass it as `out` to the constructor instead.
         """
         found = model_file.read(path)
-        about = found.described
-        old = described(about, allow_imports, other_env=env is not None)
-        on = recorded_source(about, env, wrappers, allow_imports)
-        done = found.data.get("iteration")
-        steps = old.method.batch_size * max(1, done if isinstance(done, int) else 1)
-        same = on.horizon == about.get("horizon")  # in another environment, J may count otherwise
-        settled = old.unfinished if same else None
-        run = Run(old.method, on, steps, old.seed, old.evaluation, workers, settled)
-        run.clip = old.clip_actions  # as trained, also where `env` is another
-        there = (about["env"], about["env_kwargs"], tuple(about.get("wrappers", ())))
-        moved = (on.name, on.kwargs, on.wrappers) != there
-        try:
-            run.restore(found.checkpoint, moved)
-        except CheckpointError:
-            if env is None or moved:
-                raise
-            run.restore(found.checkpoint, moved=True)  # its like by name, but of another make
+        run, name = restored_run(found, env, wrappers, workers, allow_imports)
         model = cls.__new__(cls)
-        model._set_up(run, old.method_name, out, 0, verbose)
-        model._rows = found.metrics, found.evaluations, []
-        model._position = model.num_timesteps
+        model._set_up(run, name, Options(out=out, workers=workers), verbose)
+        model._rows, model._position = found.rows, model.num_timesteps
         return model
 
     def get_env(self) -> Any:
@@ -337,13 +299,3 @@ def _reserved() -> frozenset[str]:
     fields = (field.name for field in dataclasses.fields(Method))
     public = (name for name in dir(MPPO) if not name.startswith("_"))
     return frozenset({*given, *fields, *public, *foreign_names.NAMES, "run", "method_name"})
-
-
-def _log_folder(wanted: Path_, out: Path_ | None, name: str) -> Path:
-    """One folder for each run: named as the run directory, or the method with the next number."""
-    if out is not None:
-        return Path(wanted) / Path(out).name
-    n = 1
-    while (Path(wanted) / f"{name}_{n}").exists():
-        n += 1
-    return Path(wanted) / f"{name}_{n}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,14 +17,15 @@ from mppo.algorithm.policies import Architecture
 from mppo.algorithm.population import member
 from mppo.algorithm.styles import ALIKE
 from mppo.envs.source import AnyEnv, EnvSource, recorded_source
-from mppo.errors import BadRequest
-from mppo.files import checkpoints
+from mppo.errors import BadRequest, CheckpointError
+from mppo.files import checkpoints, reader
 from mppo.files.description import described
-from mppo.files.run_directory import RunDirectory, rows
+from mppo.files.model_file import Saved
 from mppo.machine.lazy import jax
 from mppo.machine.threads import available_cores
 from mppo.rollouts.evaluator import Episodes, Evaluator
 from mppo.training.programs import programs
+from mppo.training.run import Run
 
 AT_ONCE = 10  # environments of an evaluation, where the run itself had none
 
@@ -77,8 +79,8 @@ class Opened(NamedTuple):
             int(i),
             style,
         )
-        agent.metrics = rows(self.directory, "metrics.jsonl")
-        agent.evaluations = rows(self.directory, "evaluations.jsonl")
+        rows = reader.history(self.directory)
+        agent.metrics, agent.evaluations = rows.metrics, rows.evaluations
         return agent
 
 
@@ -106,16 +108,41 @@ def opened(
 ) -> Opened:
     """Read a run directory; nothing in it is changed."""
     where = Path(directory)
-    run = RunDirectory(where)
-    found = run.description()
-    if found is None:
-        raise BadRequest(f'"{where}" holds no run (there is no run.json)')
+    found = reader.known_description(where)
     method = described(found, allow_imports, other_env=env is not None).method
     on = _source(where, found, env, allow_imports)
     architecture = architecture_of(method, on.spaces)
     like = jax.eval_shape(partial(iteration.init, method, architecture), jax.random.key(0))
-    state = checkpoints.restored(like, run.newest().arrays, "state")
+    state = checkpoints.restored(like, reader.newest(where).arrays, "state")
     return Opened(where, found, method, on, architecture, state)
+
+
+def restored_run(
+    saved: Saved,
+    env: AnyEnv | None = None,
+    wrappers: Sequence[Callable[[Any], Any]] | None = None,
+    workers: int = 0,
+    allow_imports: bool = False,
+) -> tuple[Run, str]:
+    """The run of a saved model as it stood, and its method's name; with `env` in another place."""
+    about = saved.described
+    old = described(about, allow_imports, other_env=env is not None)
+    on = recorded_source(about, env, wrappers, allow_imports)
+    done = saved.data.get("iteration")
+    steps = old.method.batch_size * max(1, done if isinstance(done, int) else 1)
+    same = on.horizon == about.get("horizon")  # in another environment, J may count otherwise
+    settled = old.unfinished if same else None
+    run = Run(old.method, on, steps, old.seed, old.evaluation, workers, settled)
+    run.clip = old.clip_actions  # as trained, also where `env` is another
+    there = (about["env"], about["env_kwargs"], tuple(about.get("wrappers", ())))
+    moved = (on.name, on.kwargs, on.wrappers) != there
+    try:
+        run.restore(saved.checkpoint, moved)
+    except CheckpointError:
+        if env is None or moved:
+            raise
+        run.restore(saved.checkpoint, moved=True)  # its like by name, but of another make
+    return run, old.method_name
 
 
 def play(

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from mppo.acting.agent import Agent
 from mppo.algorithm.methods import Method
-from mppo.envs.source import AnyEnv, env_source
+from mppo.envs.source import AnyEnv
 from mppo.errors import PassedOver
 from mppo.files import checkpoints, settings
 from mppo.files.atomic import require_space
-from mppo.files.evaluation import Evaluation
+from mppo.files.reader import History
 from mppo.files.run_directory import RunDirectory
 from mppo.loggers import Logger
 from mppo.training.loop import Callback, Training, describe
+from mppo.training.options import Options
+from mppo.training.plan import Verdict, plan
 from mppo.training.run import Run
 
 
@@ -24,98 +27,94 @@ def train(
     method: str | Method,
     env: AnyEnv,
     *,
-    steps: int = 1_000_000,
-    seed: int = 0,
+    steps: int = Options.steps,
+    seed: int = Options.seed,
     out: str | os.PathLike[str] | None = None,
-    eval_every: int = 10_000,
-    eval_episodes: int = 10,
-    eval_deterministic_episodes: int | None = None,
-    checkpoint_every: int = 0,
-    workers: int = 0,
-    callback: Callback | None = None,
-    env_kwargs: dict[str, Any] | None = None,
+    from_scratch: bool = Options.from_scratch,
+    eval_every: int = Options.eval_every,
+    eval_episodes: int = Options.eval_episodes,
+    eval_deterministic_episodes: int | None = Options.eval_deterministic_episodes,
+    checkpoint_every: int = Options.checkpoint_every,
+    workers: int = Options.workers,
     wrappers: Sequence[Callable[[Any], Any]] = (),
-    overrides: dict[str, Any] | None = None,
     loggers: Sequence[Logger] = (),
-    from_scratch: bool = False,
+    env_kwargs: dict[str, Any] | None = None,
+    overrides: dict[str, Any] | None = None,
+    callback: Callback | None = None,
 ) -> Agent:
     """Train a method on an environment and return the agent.
 
-    `steps` is a lower bound: whole batches are collected. With `out`, the run is written there,
-    and the same call takes up an interrupted run where it was left; `from_scratch` moves the run
-    that is there to another name instead. `callback(event, row)` is called with "iteration" and
-    "evaluation" rows; returning False stops the run after that row.
-    `mppo.callbacks` has the usual ones, `mppo.loggers` what `loggers` may be.
+    The options are those of `mppo.training.options.Options`. `overrides` are fields of the method,
+    `env_kwargs` arguments of the environment's constructor. `callback(event, row)` is called with
+    "iteration" and "evaluation" rows; returning False stops the run after that row.
+    `mppo.callbacks` has the usual ones.
     """
+    options = Options.among(locals())  # the parameters are its fields
+    name, chosen = named_method(method, overrides or {})
+    run = options.run(chosen, env, env_kwargs)
+    with contextlib.closing(run), begun(run, name, options) as training:
+        return training.to_the_end(callback)
+
+
+def named_method(method: str | Method, overrides: dict[str, Any]) -> tuple[str, Method]:
+    """The name of a method and the method with its fields changed."""
     chosen = settings.method_named(method) if isinstance(method, str) else method
-    chosen = settings.overridden(chosen, overrides or {})
-    beside = eval_episodes if eval_deterministic_episodes is None else eval_deterministic_episodes
-    evaluation = Evaluation(eval_every, eval_episodes, beside)
-    on = env_source(env, wrappers=wrappers, **(env_kwargs or {}))
-    run = Run(chosen, on, steps, seed, evaluation, workers)
-    name = method if isinstance(method, str) else settings.name_of(chosen)
+    chosen = settings.overridden(chosen, overrides)
+    return method if isinstance(method, str) else settings.name_of(chosen), chosen
+
+
+@contextlib.contextmanager
+def begun(
+    run: Run,
+    name: str,
+    options: Options,
+    earlier: History | None = None,
+    extends: bool = False,
+    again: bool = False,
+) -> Iterator[Training]:
+    """A training, in its directory if it has one, which is closed at the end."""
+    if options.out is None:
+        yield Training(run, None, name, options, earlier)
+        return
+    directory = RunDirectory(options.out)
     try:
-        if out is None:
-            return Training(run, None, checkpoint_every, name, loggers).to_the_end(callback)
-        directory = RunDirectory(out)
-        try:
-            training = begin(run, directory, name, checkpoint_every, loggers, from_scratch)
-            _warn(directory)
-            return training.to_the_end(callback)
-        finally:
-            directory.close()
+        training = begin(run, directory, name, options, extends, again)
+        if directory.passed_over:
+            warnings.warn(directory.passed_over, PassedOver, stacklevel=4)
+        yield training
     finally:
-        run.close()
+        directory.close()
 
 
 def begin(
     run: Run,
     directory: RunDirectory,
     method_name: str,
-    checkpoint_every: int = 0,
-    loggers: Sequence[Logger] = (),
-    from_scratch: bool = False,
+    options: Options = Options(),  # noqa: B008  (frozen)
+    extends: bool = False,
+    again: bool = False,
 ) -> Training:
-    """A training in a directory: from the beginning, or from where the same run was left."""
-    if from_scratch or not directory.finished:
+    """A training in a directory: from the beginning, or from where the same run was left.
+
+    Only if it `extends`, the run may be longer now than it was meant to be when it was begun.
+    """
+    wanted, old = run.steps, None
+    if extends and not options.from_scratch:
+        old = directory.description_to_continue()
+    if old is not None:
+        run.extend(int(old["steps"]))  # as it was begun, so that it is known as the same run
+    if options.from_scratch or not directory.finished:
         require_space(directory.path, checkpoints.KEPT * run.state_bytes)
-    if from_scratch:
+    if options.from_scratch:
         directory.move_aside()
     found = directory.begin(describe(run, method_name), run.restore)
-    training = Training(run, directory, checkpoint_every, method_name, loggers)
+    training = Training(run, directory, method_name, options)
     if found is None and run.iteration:  # it has learnt elsewhere: the directory starts from that
         training.save(at_end=True)
-    return training
-
-
-def begin_or_extend(
-    run: Run,
-    directory: RunDirectory,
-    method_name: str,
-    checkpoint_every: int = 0,
-    loggers: Sequence[Logger] = (),
-    go_on: bool = False,
-    from_scratch: bool = False,
-) -> Training:
-    """As `begin`, but the run may be meant to be longer now than when it was begun.
-
-    A run that a callback has stopped is left as it is, unless it is to `go_on`.
-    """
-    wanted = run.steps
-    there = None if from_scratch else directory.description_to_continue()
-    if there is not None:
-        run.extend(int(there["steps"]))
-    training = begin(run, directory, method_name, checkpoint_every, loggers, from_scratch)
-    _warn(directory)
-    left = run.iteration * run.method.batch_size < wanted
-    longer = there is not None and left and (wanted > run.steps or (go_on and directory.finished))
-    training.promised = 0 if there is None or longer else run.iterations
+    there = None if old is None and found is None else run.steps
+    done = run.iteration * run.method.batch_size
+    training.plan = plan(there, wanted, done, directory.finished, again)
     run.extend(wanted)
-    if longer:
+    if training.plan.verdict is Verdict.EXTEND:
         directory.reopen(describe(run, method_name))
     return training
-
-
-def _warn(directory: RunDirectory) -> None:
-    if directory.passed_over:
-        warnings.warn(directory.passed_over, PassedOver, stacklevel=3)

@@ -36,7 +36,8 @@ class Contest:
     learnt so far is not left for a difference that may be noise. A path may overtake while
     J + caution * error + ahead * growth lies above J + ahead * growth of the lead; one that was
     never tried, if it won its place with as much in a race, or was in none and the lead no longer
-    grows. A lead that no longer grows waits while any other path does.
+    grows. A lead that no longer grows waits while any other path does; if none does, one pick in
+    four goes to the first path.
 
     While no path is paid more than by chance, and a tenth of the best return, paths with a bonus of
     their own learn from it, and every `share`-th pick tries one of the others; one that was never
@@ -53,7 +54,7 @@ class Contest:
     """Picks of the first path before the others have the same right."""
     share: int = 5
     """While nothing is paid: one pick in so many goes to paths without a bonus."""
-    looks_back: int = 6
+    looks_back: int = 10
     """Picks of a path from which its growth is told."""
 
     def __post_init__(self) -> None:
@@ -92,9 +93,11 @@ class Contest:
         least = lambda among: jnp.argmin(jnp.where(among, picks + winners, jnp.inf))
         # someone is paid: the lead and its challengers take turns
         others = found.open & (jnp.arange(len(picks)) != found.lead)
-        others = others & (picks < picks[found.lead])
+        others = others & (found.stalled | (picks < picks[found.lead]))
         turn = ((iteration % 2 == 1) | found.stalled) & jnp.any(others)
         paid = jnp.where(turn, least(others), found.lead)
+        none_comes = found.stalled & ~jnp.any(others) & (iteration % 4 == 3)
+        paid = jnp.where(none_comes, 0, paid)  # learning may begin again after a lull
         # nobody is, beyond chance
         curious = progress.curious | ~jnp.any(progress.curious)
         claims = (picks == 0) & varied(progress)  # of winners of the race who were paid in it

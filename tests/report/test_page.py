@@ -7,8 +7,12 @@ import re
 import pytest
 
 from mppo import train
+from mppo.algorithm.styles import style
 from mppo.cli import main
+from mppo.files import settings
 from mppo.report import html
+from mppo.report.paths import explorers
+from mppo.report.read import read
 from tests.report.made import described, write
 from tests.report.parsed import Parsed
 from tests.training.test_resume import SMALL as RESUMED
@@ -207,3 +211,18 @@ def test_a_real_run_has_all_that_a_report_looks_for(tmp_path):
     ):
         assert words in text
     assert "3 picks" in text
+
+
+def test_a_method_with_styles_shows_what_each_path_found(tmp_path):
+    styles = [settings.to_json(style(name)) for name in ("apart:sigma=0.5", "curious")]
+    run = described("mp-trpo")
+    run["method"] = {**run["method"], "styles": styles}
+    written = read(write(tmp_path / "run", run, paths=3, more={"style": [1, 0, 9]}), "run")
+    found = explorers(written)
+    assert [one.style for one in found] == ["curious", "apart:sigma=0.5", "?"]
+    for one in found:
+        mine = [row["return_mean"] for row in written.metrics if row["picked"] == one.path]
+        assert one.picks == len(mine)
+        assert one.best == (max(mine) if mine else pytest.approx(float("nan"), nan_ok=True))
+        assert one.performance == written.metrics[-1]["performance"][one.path]
+    assert "apart:sigma=0.5" in html([tmp_path / "run"])

@@ -14,7 +14,7 @@ from mppo.report import diagnostics, ends, read, repeat, tables, text
 from mppo.report.charts import Chart, Form
 from mppo.report.compare import Group, groups, repeated
 from mppo.report.markup import asset, render
-from mppo.report.paths import picking_strip
+from mppo.report.paths import explorers, picking_strip
 from mppo.report.read import RunRecord
 from mppo.report.style import DARK_PAGE, DISPLAY, LIGHT_PAGE, looks
 from mppo.report.visits import Maze, group_maps
@@ -55,6 +55,7 @@ def html(directories: Sequence[str | Path], title: str | None = None) -> str:
         maze_of=Maze,
         group_maps=group_maps,
         picking_strip=picking_strip,
+        explorers=explorers,
         command_or_reason=repeat.command_or_reason,
     )
 

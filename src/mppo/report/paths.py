@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from mppo.errors import BadRequest
+from mppo.files.settings import from_json
 from mppo.report import text
 from mppo.report.charts import Form
 from mppo.report.read import RunRecord, column
@@ -64,6 +66,47 @@ def picking_strip(run: RunRecord) -> Strip | None:
         "On the right: picks and their share."
     )
     return Strip(form, row, x, lanes, hint, f"Which path was picked when: {often}.")
+
+
+class Explorer(NamedTuple):
+    """One path of a method with styles: how it explores, and what it found."""
+
+    path: int
+    style: str
+    picks: int
+    performance: float  # J as it stands
+    best: float  # highest mean return of a batch
+
+
+def explorers(run: RunRecord) -> list[Explorer]:
+    """What each path's style is and found; nothing for methods without styles."""
+    last = run.metrics[-1] if run.metrics else {}
+    numbers, names = last.get("style"), run.method.get("styles")
+    if not isinstance(numbers, list) or not isinstance(names, list):
+        return []
+    picked, returns = column(run.metrics, "picked"), column(run.metrics, "return_mean")
+    levels = column([{"J": value} for value in _list(last.get("performance"))], "J")
+    found = []
+    for path, number in enumerate(numbers[: run.paths]):
+        known = isinstance(number, int) and 0 <= number < len(names)
+        mine = returns[(picked == path) & np.isfinite(returns)]
+        best = float(mine.max()) if len(mine) else float("nan")
+        level = float(levels[path]) if path < len(levels) else float("nan")
+        name = style_name(names[number]) if known else "?"
+        found.append(Explorer(path, name, int((picked == path).sum()), level, best))
+    return found
+
+
+def _list(value: Any) -> list:
+    return value if isinstance(value, list) else []
+
+
+def style_name(written: Any) -> str:
+    """A style of run.json in the words of the command line."""
+    try:
+        return str(from_json(written))
+    except BadRequest:
+        return text.visible(written, 60)
 
 
 def _shares(picked: np.ndarray, paths: int) -> np.ndarray:

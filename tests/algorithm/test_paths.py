@@ -15,7 +15,7 @@ from mppo.algorithm.contest import Contest
 from mppo.algorithm.critic import Critic
 from mppo.algorithm.exploration.curiosity import Curiosity
 from mppo.algorithm.heads import Categorical, Gaussian, Product
-from mppo.algorithm.iteration import fit_value, init
+from mppo.algorithm.iteration import fit_value
 from mppo.algorithm.methods import Method
 from mppo.algorithm.networks import Mlp
 from mppo.algorithm.paths import (
@@ -23,19 +23,17 @@ from mppo.algorithm.paths import (
     fresh_path,
     in_sight_of,
     look,
-    random_policy,
     renewed,
-    warmed_up,
 )
 from mppo.algorithm.performance import Outcome
 from mppo.algorithm.policies import Architecture
 from mppo.algorithm.population import member
-from mppo.algorithm.sharing import NoSharing, Successes
+from mppo.algorithm.sharing import Successes
 from mppo.algorithm.styles import Style
 from mppo.algorithm.surrogate import log_probs, mean_kl, statistics
 from mppo.training.programs import programs
 from tests.oracles import assert_same_bits, same_bits
-from tests.worlds import Poison, random_trajectories, with_rewards
+from tests.worlds import random_trajectories, with_rewards
 
 
 @dataclass(frozen=True)
@@ -75,6 +73,9 @@ RULE = Contest(caution=1.0, ahead=10.0, patience=2, share=2, looks_back=4)
 rolled_out = partial(random_trajectories, envs=4, steps=16, observation=3, head=HEAD)
 
 
+outputs = jax.jit(statistics, static_argnums=0)
+
+
 def copied(tree):
     return jax.tree.map(lambda leaf: leaf.copy(), tree)
 
@@ -105,7 +106,7 @@ def test_each_path_begins_with_the_output_scale_and_sigma_of_its_style(weights):
     styles = (Style(), Style(output_scale=2.0, sigma=0.3), Style(output_scale=0.5, sigma=3.0))
     network = Mlp((8,), weights=weights)
     method = replace(PLAIN, paths=5, styles=styles, network=network)
-    state = init(method, Architecture(3, MIXED, network), jax.random.key(0))
+    state = programs(method, Architecture(3, MIXED, network)).init(jax.random.key(0))
     assert state.population.style.tolist() == [0, 1, 2, 0, 1]  # in turn
     last = state.population.policy.parameters.network[-1].weights
     lengths = np.linalg.norm(np.asarray(last), axis=1)  # [K, outputs]; each column's
@@ -115,23 +116,25 @@ def test_each_path_begins_with_the_output_scale_and_sigma_of_its_style(weights):
         sigma = np.exp(np.asarray(state.population.policy.parameters.free[k]))
         np.testing.assert_allclose(sigma, style.sigma, rtol=1e-6)
     entropy = np.asarray(state.population.entropy)
-    np.testing.assert_allclose(entropy[1] - entropy[0], 2 * np.log(0.3), rtol=1e-4)
+    np.testing.assert_allclose(entropy[1] - entropy[0], 2 * np.log(0.3), rtol=1e-3)
 
 
-@pytest.mark.parametrize("head", [HEAD, Categorical((3,)), MIXED], ids=repr)
-@pytest.mark.parametrize("weights", ["normc", "orthogonal"])
-def test_alike_gives_the_bits_of_a_start_without_styles(head, weights):
-    network = Mlp((4,), weights=weights)
-    plain = replace(PLAIN, network=network)
-    styled = replace(plain, styles=(Style(), Style(bonus=0.0)))
-    architecture = Architecture(3, head, network)
-    one, other = (init(m, architecture, jax.random.key(5)) for m in (plain, styled))
+def test_alike_gives_the_bits_of_a_start_without_styles():
+    styled = replace(PLAIN, styles=(Style(), Style()))
+    some_raw = replace(PLAIN, styles=(Style(), Style(filter="none")))  # of another path's style
+    first = Architecture(3, MIXED, NETWORK)
+    one, other, raw = (
+        programs(method, architecture).init(jax.random.key(5))
+        for method, architecture in (
+            (PLAIN, first),
+            (styled, first),
+            (some_raw, replace(first, some_raw=True)),
+        )
+    )
     assert_same_bits(one.population.policy, other.population.policy)
     assert_same_bits(one.values, other.values)
     assert_same_bits(one.key, other.key)
-    some_raw = replace(architecture, some_raw=True)  # another path's style changes nothing of it
-    raw = replace(plain, styles=(Style(), Style(filter="none")))
-    there = init(raw, some_raw, jax.random.key(5)).population.policy
+    there = raw.population.policy
     assert_same_bits(member(there, 0), member(one.population.policy, 0))
     assert there.filter.count.tolist() == [np.float32(0.01), 0.0, np.float32(0.01)]
 
@@ -139,14 +142,12 @@ def test_alike_gives_the_bits_of_a_start_without_styles(head, weights):
 def test_paths_of_one_style_apart_are_unlike_each_other_and_alike_ones_are_not():
     """Differences of mean actions on the same observations, in standard deviations."""
     seen = np.random.default_rng(0).normal(size=(50, 3)).astype(np.float32)
-    spread = {}
-    for name, style in (("alike", Style()), ("apart", Style(output_scale=1.0, sigma=0.3))):
-        method = replace(PLAIN, styles=(style,))
-        policies = init(method, SHAPE, jax.random.key(0)).population.policy
-        means = [statistics(SHAPE, member(policies, k), seen)[:, :2] for k in range(3)]
-        spread[name] = np.abs(means[0] - means[1]).mean() / style.sigma
-    assert spread["alike"] < 0.02
-    assert spread["apart"] > 0.5
+    apart = Style(output_scale=1.0, sigma=0.3)
+    method = replace(PLAIN, paths=4, styles=(Style(), apart))
+    policies = programs(method, SHAPE).init(jax.random.key(0)).population.policy
+    means = [outputs(SHAPE, member(policies, k), seen)[:, :2] for k in range(4)]
+    assert np.abs(means[0] - means[2]).mean() < 0.02
+    assert np.abs(means[1] - means[3]).mean() / apart.sigma > 0.5
 
 
 # how they see
@@ -154,13 +155,13 @@ def test_paths_of_one_style_apart_are_unlike_each_other_and_alike_ones_are_not()
 RAW = replace(PLAIN, styles=(Style(filter="none"), Style(), Style(filter="folded")))
 SOME_RAW = replace(SHAPE, some_raw=True)
 looked = jax.jit(partial(look, RAW))
-outputs = jax.jit(partial(statistics, SOME_RAW))
+made = jax.jit(partial(fresh_path, RAW, SOME_RAW))
 
 
 def grown(seed, style):
     """A policy of that style whose weights are not small, after two batches of its own."""
     rng = np.random.default_rng(seed)
-    policy = random_policy(RAW, SOME_RAW, style, jax.random.key(seed))
+    policy = made(style, jax.random.key(seed)).policy
     draw = lambda leaf: jnp.asarray(rng.normal(size=leaf.shape), jnp.float32)
     policy = policy._replace(parameters=jax.tree.map(draw, policy.parameters))
     centre, width = rng.normal(size=3) * 5, np.exp(rng.normal(size=3))
@@ -182,14 +183,14 @@ def test_a_folded_filter_moves_without_changing_the_policy(seed):
     for filter in (policy.filter, moved.filter):
         standard = (seen - np.asarray(filter.mean)) / np.asarray(filters.scale(filter))
         assert np.abs(standard).max() < filters.CLIP  # of what is clipped nothing is promised
-    before, after = outputs(policy, seen), outputs(moved, seen)
+    before, after = outputs(SOME_RAW, policy, seen), outputs(SOME_RAW, moved, seen)
     assert np.abs(before).max() > 0.5
     np.testing.assert_allclose(after, before, rtol=1e-4, atol=2e-5)
     acted = Actor(SOME_RAW, moved).outputs(seen)
     np.testing.assert_allclose(acted, before[:, :2], rtol=1e-4, atol=2e-5)
     # today's filter makes another policy of it
     plain = policy._replace(filter=moved.filter)
-    assert np.abs(outputs(plain, seen) - before).max() > 0.05
+    assert np.abs(outputs(SOME_RAW, plain, seen) - before).max() > 0.05
 
 
 def test_only_the_first_batch_of_a_run_is_not_folded_and_running_filters_never_are():
@@ -209,7 +210,7 @@ def test_a_raw_path_sees_observations_as_they_are_whatever_came_by(seed):
     assert bool(filters.is_raw(moved.filter))
     seen = np.asarray(batch(0.0)) * 10  # far beyond the clip
     wanted = jax.vmap(partial(NETWORK.apply, policy.parameters.network))(seen)
-    found = outputs(moved, seen)[:, :2]
+    found = outputs(SOME_RAW, moved, seen)[:, :2]
     np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-5)
     actor = Actor(SOME_RAW, moved)
     np.testing.assert_allclose(actor.outputs(seen), wanted, rtol=1e-4, atol=1e-5)
@@ -220,36 +221,18 @@ def test_a_running_path_beside_raw_ones_sees_as_ever():
     policy, batch = grown(1, 1)
     seen = batch(0.0)
     np.testing.assert_allclose(
-        outputs(policy, seen), statistics(SHAPE, policy, seen), rtol=1e-5, atol=1e-6
+        outputs(SOME_RAW, policy, seen), outputs(SHAPE, policy, seen), rtol=1e-5, atol=1e-6
     )
-
-
-def test_the_first_batch_warms_up_all_folded_filters_and_no_other():
-    before, seen = begun(RAW, SOME_RAW, iteration=0), rolled_out(1)
-    after, _ = learn(RAW, before, 1, seen, SOME_RAW)
-    flat = jnp.asarray(seen.observations.reshape(-1, 3))
-    common = filters.update(filters.init(3), flat)
-    policies, old = after.population.policy, before.population.policy
-    close(member(policies.filter, 2), common)  # folded, though path 1 was rolled out
-    assert_same_bits(member(policies.parameters, 2), member(old.parameters, 2))
-    assert_same_bits(member(after.population, 0), member(before.population, 0))
-    later, _ = learn(RAW, after, 1, rolled_out(2), SOME_RAW)
-    assert_same_bits(member(later.population, 2), member(after.population, 2))
-    warm = partial(warmed_up, RAW, old.filter, before.population.style, flat)
-    assert_same_bits(warm(jnp.asarray(False)), old.filter)
 
 
 def test_a_fresh_path_takes_over_what_a_folded_filter_has_seen():
-    old = fresh_path(RAW, SOME_RAW, 1, jax.random.key(0))
-    old = old._replace(policy=looked(old.policy, 1, jnp.ones((8, 3)), False))
-    found = lambda style, holder: (
-        in_sight_of(RAW, fresh_path(RAW, SOME_RAW, style, jax.random.key(1)), holder).filter
-    )
+    old = made(1, jax.random.key(0))
+    old = old._replace(policy=looked(old.policy, 1, jnp.ones((64, 3)), False))
+    found = lambda style, holder: in_sight_of(RAW, made(style, jax.random.key(1)), holder).filter
     assert_same_bits(found(2, old), old.policy.filter)
     close(found(1, old), filters.init(3))  # a running one finds out for itself
     assert float(found(0, old).count) == 0.0
-    raw = fresh_path(RAW, SOME_RAW, 0, jax.random.key(0))
-    close(found(2, raw), filters.init(3))  # a raw one has nothing to hand over
+    close(found(2, made(0, jax.random.key(0))), filters.init(3))  # a raw one hands nothing over
 
 
 # what they are paid for
@@ -320,7 +303,7 @@ def test_a_curious_path_follows_both_standardised_and_its_gain_is_the_task_s():
     new = member(after.population, 1).policy
     old = member(state.population, 1).policy._replace(filter=new.filter)
     flat, actions = seen.observations.reshape(-1, 3), seen.actions.reshape(-1, 2)
-    logs = [log_probs(SHAPE, statistics(SHAPE, p, flat), actions) for p in (old, new)]
+    logs = [log_probs(SHAPE, outputs(SHAPE, p, flat), actions) for p in (old, new)]
     ratio = np.exp(np.asarray(logs[1] - logs[0], float))
     gain = np.mean((ratio - 1) * np.asarray(task, float).ravel())
     assert abs(gain) > 1e-4
@@ -369,7 +352,7 @@ def test_what_carries_a_signal():
 
 # who follows them
 
-STYLES = (Style(bonus=1.0), Style(), Style(sigma=0.5))
+STYLES = (Style(bonus=1.0), Style(), Style(sigma=0.5, filter="folded"))
 CONTEST = replace(
     PLAIN,
     picking=RULE,
@@ -382,11 +365,12 @@ CONTEST = replace(
 def test_the_next_plain_style_follows_and_the_other_paths_stay():
     styles = (Style(), Style(bonus=1.0), Style(sigma=0.5), Style(sigma=2.0))
     method = replace(CONTEST, paths=4, styles=styles)
-    state = init(method, SHAPE, jax.random.key(0))
+    state = programs(method, SHAPE).init(jax.random.key(0))
     record = state.population.record._replace(picks=jnp.arange(4) + 1)
     population = state.population._replace(record=record, performance=jnp.arange(4.0))
+    draw = jax.jit(partial(renewed, method, SHAPE))
     for i, (following, sigma) in enumerate([(2, 0.5), (2, 0.5), (3, 2.0), (0, 1.0)]):
-        found = renewed(method, SHAPE, population, jnp.asarray(i), jax.random.key(9))
+        found = draw(population, jnp.asarray(i), jax.random.key(9))
         new = member(found, i)
         assert int(new.style) == following
         np.testing.assert_allclose(np.exp(new.policy.parameters.free), sigma, rtol=1e-6)
@@ -416,29 +400,34 @@ def test_while_nothing_is_paid_a_plain_path_that_was_tried_is_drawn_anew():
 
 
 def test_an_update_that_is_not_finite_draws_nobody_anew_and_remembers_nothing():
-    method = replace(CONTEST, optimiser=Poison())
-    for seen in (with_rewards(rolled_out(5), 0.0), rolled_out(5)):
-        state = begun(method)
-        after, row = learn(method, state, 1, seen)
-        assert not bool(row["finite"])
-        assert_same_bits(after, state)
+    state, seen = begun(CONTEST), with_rewards(rolled_out(5), np.nan)
+    after, row = learn(CONTEST, state, 1, seen)
+    assert not bool(row["finite"])
+    assert_same_bits(after, state)
+
+
+def test_the_first_batch_warms_up_all_folded_filters_and_no_other():
+    before, seen = begun(CONTEST, iteration=0), rolled_out(1)
+    after, _ = learn(CONTEST, before, 0, seen)
+    common = filters.update(filters.init(3), jnp.asarray(seen.observations.reshape(-1, 3)))
+    policies, old = after.population.policy, before.population.policy
+    close(member(policies.filter, 2), common)  # though path 0 was rolled out
+    assert_same_bits(member(policies.parameters, 2), member(old.parameters, 2))
+    assert_same_bits(member(after.population, 1), member(before.population, 1))
+    later, _ = learn(CONTEST, after, 0, rolled_out(2))
+    assert_same_bits(member(later.population, 2), member(after.population, 2))
 
 
 def test_successes_of_earlier_batches_are_in_the_objective():
-    """The first batch is learnt from as ever; what it was paid bears on the second."""
-    alone = replace(CONTEST, sharing=NoSharing())
-    state = begun(CONTEST)
-    bare = state._replace(shared=())
-    first, second = rolled_out(6), rolled_out(7)
+    state, first, second = begun(CONTEST), rolled_out(6), rolled_out(7)
     after, _ = learn(CONTEST, state, 1, first)
-    plain, _ = learn(alone, bare, 1, first)
-    close(after.population, plain.population)
     assert np.isfinite(after.shared.scores).sum() > 20
+    forgetful = after._replace(shared=state.shared)
     one, _ = learn(CONTEST, after, 2, second)
-    other, _ = learn(alone, plain, 2, second)
+    other, _ = learn(CONTEST, forgetful, 2, second)
     moved = one.population.policy.parameters.free[2] - other.population.policy.parameters.free[2]
     assert float(jnp.abs(moved).max()) > 1e-3
-    close(one.values, other.values)
+    assert_same_bits(one.values, other.values)
 
 
 def test_progress_keeps_the_last_batches_and_the_range_of_all_episodes():

@@ -172,7 +172,7 @@ def test_styles_of_a_file_are_checked():
     with pytest.raises(BadRequest, match='field "sigma" of "style" cannot be \'wide\''):
         settings.from_json(data)
     data["styles"][0]["sigma"] = -1.0
-    with pytest.raises(BadRequest, match='"style": sigma is -1.0; it must lie in'):
+    with pytest.raises(BadRequest, match=r'"style": sigma is -1\.0; it must lie in'):
         settings.from_json(data)
     data["styles"] = [3]
     with pytest.raises(BadRequest, match='field "styles" of "method" cannot be'):

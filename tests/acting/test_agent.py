@@ -12,19 +12,21 @@ from mppo.acting.agent import Agent
 from mppo.acting.spaces import Spaces
 from mppo.algorithm.networks import Mlp
 from mppo.algorithm.policies import Architecture
+from mppo.algorithm.styles import ALIKE, Style
 from mppo.errors import BadRequest
+from mppo.machine.seeding import Role, generator
 from tests.acting.test_spaces import ACTIONS, OBSERVATIONS
 
 BOX = spaces.Box(-1, 1, (2,), np.float32)
 
 
-def agent(observation, action, seed=0, clip=True):
+def agent(observation, action, seed=0, clip=True, style=ALIKE):
     there = Spaces(observation, action)
     architecture = Architecture(there.observation_size, there.head, Mlp((3,)))
     shapes = jax.eval_shape(architecture.init, jax.random.key(0))
     rng = np.random.default_rng(0)
     policy = jax.tree.map(lambda x: rng.uniform(0.5, 1, x.shape).astype(np.float32), shapes)
-    return Agent(SimpleNamespace(), there, architecture, policy, seed, clip)
+    return Agent(SimpleNamespace(), there, architecture, policy, seed, clip, 0, style)
 
 
 def stack(space, samples):
@@ -103,3 +105,70 @@ def test_clipping_as_in_training():
 def test_spaces_are_shown():
     acting = agent(BOX, spaces.Discrete(3))
     assert (acting.observation_space, acting.action_space) == (BOX, spaces.Discrete(3))
+
+
+RHO = 0.9
+PERSISTENT = Style(persistence=RHO, choice_persistence=RHO)
+
+
+def noise_of(acting, actions, observations):
+    """What was added to the means, in standard deviations."""
+    means, _ = acting.predict(observations, deterministic=True)
+    return (actions - means) / np.exp(acting.policy.parameters.free)
+
+
+def test_own_noise_goes_on_from_the_state_that_was_handed_back():
+    """z' = rho z + sqrt(1 - rho^2) e, with e of the agent's own stream, environment by itself."""
+    acting = agent(BOX, BOX, seed=3, clip=False, style=PERSISTENT)
+    stream, seen = generator(3, Role.PREDICTION), np.zeros((2, 2), np.float32)
+    state, wanted = None, None
+    for _ in range(4):
+        actions, state = acting.predict(seen, state, own_noise=True)
+        fresh = np.concatenate([stream.standard_normal((1, 2)) for _ in range(2)])
+        wanted = fresh if wanted is None else RHO * wanted + np.sqrt(1 - RHO**2) * fresh
+        np.testing.assert_allclose(state, wanted, rtol=1e-12)
+        np.testing.assert_allclose(noise_of(acting, actions, seen), wanted, rtol=1e-4, atol=1e-5)
+
+
+def test_own_noise_begins_anew_with_an_episode():
+    acting = agent(BOX, BOX, seed=3, clip=False, style=PERSISTENT)
+    far = np.full((2, 2), 100.0)
+    _, state = acting.predict(np.zeros((2, 2)), far, [True, False], own_noise=True)
+    assert np.abs(state[0]).max() < 10  # begun anew
+    assert state[1].min() > 0.9 * 100 - 10
+    assert (far == 100).all()  # what was handed in is not written to
+    _, state = acting.predict(np.zeros((2, 2)), far, True, own_noise=True)
+    assert np.abs(state).max() < 10
+
+
+def test_own_noise_of_a_single_observation():
+    acting = agent(BOX, BOX, clip=False, style=PERSISTENT)
+    _, first = acting.predict(np.zeros(2), own_noise=True)
+    action, state = acting.predict(np.zeros(2), first, own_noise=True)
+    assert (action.shape, state.shape) == ((2,), (1, 2))
+    with pytest.raises(BadRequest, match=r"state has the shape \(1, 2\).*3 observations.*\(3, 2\)"):
+        acting.predict(np.zeros((3, 2)), state, own_noise=True)
+
+
+@pytest.mark.parametrize("name", ACTIONS)
+def test_own_noise_gives_actions_of_every_space(name):
+    action, _ = ACTIONS[name]
+    acting, state = agent(BOX, action, style=PERSISTENT), None
+    for _ in range(3):
+        found, state = acting.predict(BOX.sample(), state, own_noise=True)
+        assert action.contains(found)
+    assert np.isfinite(state).all()
+
+
+def test_white_and_certain_actions_are_what_they_were():
+    white = agent(BOX, BOX, seed=5)
+    wanted = agent(BOX, BOX, seed=5).predict(np.zeros((4, 2)))[0]
+    found, state = white.predict(np.zeros((4, 2)), "kept", own_noise=True)
+    np.testing.assert_array_equal(found, wanted)
+    assert state == "kept"
+    persistent = agent(BOX, BOX, seed=5, style=PERSISTENT)
+    found, state = persistent.predict(np.zeros((4, 2)), "kept")  # white unless asked
+    np.testing.assert_array_equal(found, wanted)
+    assert state == "kept"
+    certain = [persistent.predict(np.zeros(2), None, None, True, own)[0] for own in (True, False)]
+    np.testing.assert_array_equal(*certain)

@@ -5,11 +5,17 @@ from pathlib import Path
 
 import pytest
 
-from mppo.algorithm.methods import COMPONENTS, METHODS
+from mppo.algorithm.contest import Contest
+from mppo.algorithm.exploration.curiosity import Curiosity
+from mppo.algorithm.methods import COMPONENTS, METHODS, Method
 from mppo.algorithm.networks import Mlp
+from mppo.algorithm.performance import Window
 from mppo.algorithm.picking import Best, RoundRobin
+from mppo.algorithm.sharing import NoSharing, Successes
+from mppo.algorithm.styles import Style
 from mppo.errors import BadRequest
 from mppo.files import settings
+from mppo.files.changes import changes_that_hold
 from mppo.paper.figures.make import figure
 from mppo.paper.tables import table
 
@@ -139,3 +145,108 @@ def test_components_refuse_what_makes_no_sense(change):
     (value,) = change.values()  # or it is accepted in a form that works
     assert isinstance(value, list), f"{change} was accepted"
     assert hash(method)
+
+
+STYLED = Method(
+    paths=3,
+    styles=("alike:bonus=1", Style(output_scale=1.0, sigma=0.3, filter="none"), "alike"),
+    exploration=Curiosity(),
+    picking=Contest(looks_back=5),
+    race=2,
+    sharing=Successes(weight=0.25),
+)
+
+
+def test_styles_survive_the_way_through_a_file():
+    text = json.dumps(settings.to_json(STYLED), allow_nan=False)
+    back = settings.from_json(json.loads(text))
+    assert back == STYLED
+    assert hash(back) == hash(STYLED)
+    assert back.styles[1].sigma == 0.3
+    assert settings.completed(json.loads(text)) == json.loads(text)  # it lacks nothing
+
+
+def test_styles_of_a_file_are_checked():
+    data = settings.to_json(STYLED)
+    data["styles"][0]["sigma"] = "wide"
+    with pytest.raises(BadRequest, match='field "sigma" of "style" cannot be \'wide\''):
+        settings.from_json(data)
+    data["styles"][0]["sigma"] = -1.0
+    with pytest.raises(BadRequest, match=r'"style": sigma is -1\.0; it must lie in'):
+        settings.from_json(data)
+    data["styles"] = [3]
+    with pytest.raises(BadRequest, match='field "styles" of "method" cannot be'):
+        settings.from_json(data)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_settings_of_an_older_version_are_completed(name):
+    """A run that was begun before a field came is the same run."""
+    whole = json.loads(json.dumps(settings.to_json(METHODS[name])))
+    if METHODS[name].styles:
+        return
+    older = {field: whole[field] for field in whole if field not in ("styles", "race", "sharing")}
+    assert settings.completed(older) == whole
+    assert settings.from_json(older) == METHODS[name]
+    inner = json.loads(json.dumps(older))
+    del inner["critic"]["filtered"], inner["network"]["weights"]  # fields of components as well
+    assert settings.completed(inner) == whole
+
+
+def test_what_is_known_is_never_overwritten_and_what_is_not_known_is_left():
+    data = {"kind": "window", "episodes": 7}
+    wanted = settings.to_json(Window(7))
+    assert settings.completed(data) == wanted
+    assert data == {"kind": "window", "episodes": 7}
+    theirs = {"kind": "other:Thing", "inner": [data, 3, None]}
+    assert settings.completed(theirs) == {"kind": "other:Thing", "inner": [wanted, 3, None]}
+    more = {"kind": "window", "to_come": 1}
+    assert settings.completed(more)["to_come"] == 1
+
+
+@pytest.mark.parametrize("data", [None, 3, "x", [], {}, {"kind": None}, {"kind": ["window"]}])
+def test_what_is_no_component_is_handed_back(data):
+    assert settings.completed(data) == data
+
+
+def test_fields_that_need_each_other_may_come_in_any_order():
+    """Styles that are more than the paths, a bonus without a taker: only the whole must fit."""
+    changes = {
+        "styles": ("alike:bonus=1", "apart:sigma=0.3,bonus=0,output_scale=1", "alike"),
+        "paths": 3,
+        "race": 1,
+        "exploration": "curiosity",
+        "picking": "contest",
+        "picking.looks_back": 5,
+        "exploration.size": 8,
+        "sharing": "successes",
+        "sharing.weight": 0.5,
+    }
+    found = [
+        settings.overridden(METHODS["trpo"], dict(order))
+        for order in (changes.items(), reversed(changes.items()))
+    ]
+    assert found[0] == found[1]
+    assert found[0].exploration == Curiosity(size=8)
+    assert found[0].sharing == Successes(weight=0.5)
+    assert (found[0].picking.looks_back, found[0].styles[1].sigma) == (5, 0.3)
+    back = {"styles": (), "race": 0, "exploration": "none", "sharing": "no-sharing"}
+    plain = settings.overridden(found[0], back)
+    assert (plain.styles, plain.sharing) == ((), NoSharing())
+    with pytest.raises(BadRequest, match="there are 3 styles for 2 paths"):
+        settings.overridden(found[0], {"paths": 2})
+    with pytest.raises(BadRequest, match='unknown style "apartt"; did you mean "apart"'):
+        settings.overridden(METHODS["trpo"], {"styles": ("apartt",)})
+
+
+def test_what_a_method_with_styles_changes_can_be_told():
+    found = dict(changes_that_hold("mp-trpo", STYLED))
+    assert (found["race"], found["paths"]) == ("2", "3")
+    words = found["styles"].split(" ")
+    assert (
+        settings.overridden(
+            METHODS["mp-trpo"],
+            {"styles": tuple(words), "paths": 3, "exploration": "curiosity"},
+        ).styles
+        == STYLED.styles
+    )

@@ -90,10 +90,10 @@ class Method:
     def __post_init__(self) -> None:
         made = (style(one) if isinstance(one, str) else one for one in self.styles)
         object.__setattr__(self, "styles", tuple(made))
-        self._check_styles()
         for name, low in (("paths", 1), ("batch_size", 2), ("envs", 0), ("race", 0)):
             if getattr(self, name) < low:
                 raise ValueError(f"{name} is {getattr(self, name)}; it must be at least {low}")
+        self._check_styles()
         for name in ("gamma", "gae_lambda"):
             if not 0 <= getattr(self, name) <= 1:
                 raise ValueError(f"{name} is {getattr(self, name)}; it must lie in 0 ... 1")

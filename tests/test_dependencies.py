@@ -141,4 +141,4 @@ def test_what_gymnasium_s_robots_import_is_declared():
 
 def test_nothing_is_declared_in_vain():
     used = set().union(*(foreign(one.eager | one.late) for one in MODULES.values()))
-    assert (CORE | set(EXTRAS)) - used == {"imageio", "packaging"}  # Gymnasium's, see above
+    assert (CORE | set(EXTRAS)) - used == {"imageio-ffmpeg", "packaging"}  # imageio's, Gymnasium's

@@ -8,15 +8,16 @@ import pytest
 pytest.importorskip("matplotlib")
 
 from mppo.cli import main
+from mppo.cli.demo import DEMO_METHODS
 from mppo.experiments.grid import Grid
 from mppo.experiments.spec import spec
-from mppo.paper.artefacts import MAZE, MAZE_METHODS
+from mppo.paper.artefacts import MAZE
 
 ROOT = Path(__file__).parents[2]
 
 
 def test_the_demo_makes_the_committed_page_of_the_committed_runs(tmp_path, capsys):
-    for name in MAZE_METHODS:
+    for name in DEMO_METHODS:
         for seed in range(6):
             run = spec(name, MAZE, seed, 1_000_000)
             source = Grid(ROOT / "results" / "paper").directory(run)

@@ -91,7 +91,7 @@ def own_module(tmp_path_factory):
 @pytest.fixture(scope="module")
 def flags():
     """All options of all methods."""
-    return sorted({flag for name in METHODS for flag in parser_for(METHODS[name], name).flags()})
+    return sorted({flag for name in METHODS for flag in parser_for(METHODS[name], name).options})
 
 
 class Accepted(Exception):
@@ -260,13 +260,13 @@ def test_changes_are_what_the_command_line_would_write(data):
 def test_every_known_option_takes_the_same_number_of_values_everywhere():
     """The first parser knows all options by these numbers: it and the second one must agree."""
     first = naming._knowing_all(_own_fields(), (), ())
-    wanted = {flag: first.values_of(flag) for flag in first.flags()}
+    wanted = {flag: action.nargs for flag, action in first.options.items()}
     for name, method in METHODS.items():
         for axis, kinds in COMPONENTS.items():
             for kind in kinds:
                 parser = parser_for(fields.swapped(method, [(axis, kind)]), name)
-                for flag in parser.flags():
-                    assert parser.values_of(flag) == wanted[flag], (name, kind, flag)
+                for flag, action in parser.options.items():
+                    assert action.nargs == wanted[flag], (name, kind, flag)
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,6 @@
 """README and examples do what they say."""
 
-import contextlib
 import importlib.util
-import io
 import os
 import re
 import runpy
@@ -14,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from mppo.cli import COMMANDS, main, vocabulary
+from mppo.cli import COMMANDS, main
+from mppo.cli.completion import options_by_command
 from mppo.cli.paper import JOBS
 from mppo.cli.parser import Parser
 from mppo.cli.train import parsed
@@ -158,13 +157,7 @@ def test_refusals_are_those_the_documents_show(tmp_path, monkeypatch, capsys):
 
 
 def test_flags_named_in_the_documents_exist():
-    known = {flag for words in vocabulary.of_commands().values() for flag in words.flags}
-    known |= {flag for words in vocabulary.of_methods().values() for flag in words.flags}
-    with contextlib.redirect_stdout(io.StringIO()) as said:
-        for job in JOBS:
-            with pytest.raises(SystemExit):
-                main(["paper", job, "--help"])
-    known |= set(vocabulary.read_help(said.getvalue()).flags)
+    known = {flag for values in options_by_command().values() for flag in values}
     for document in PAGES:
         for flag in re.findall(r"`(--[\w.-]+)", document.read_text()):
             flag = flag.replace("_", "-")

@@ -81,7 +81,7 @@ def test_every_answer_names_fields_that_the_method_has(name, spelt):
         said = answer(foreign, method, spelt)
         assert said, foreign
         assert "`" not in said
-        named = set(re.findall(like, said)) - set(parser_for(method, name).flags())
+        named = set(re.findall(like, said)) - set(parser_for(method, name).options)
         if spelt is keyword:
             assert named <= set(known), foreign
         else:

@@ -10,7 +10,7 @@ import pytest
 
 from mppo.report import html
 from mppo.report.compare import groups
-from mppo.report.ends import counted, ending, notes
+from mppo.report.ends import averaged_runs, ending, notes
 from mppo.report.read import read
 from tests.report.made import BATCH, described, write
 from tests.report.parsed import Parsed
@@ -177,10 +177,10 @@ def test_times_are_those_of_whole_runs(tmp_path):
     short = write(tmp_path / "1", of_length(20, 1), iterations=6, final=False)
     (short / "timing.jsonl").write_text('{"simulation": 1000, "learning": 0, "evaluation": 0}\n')
     found = groups([read(tmp_path / name, name) for name in ("0", "1")])
-    assert [run.name for run in counted(found[0])] == ["0"]
+    assert [run.name for run in averaged_runs(found[0])] == ["0"]
     page = html([tmp_path])
     time = re.search(r'<div class="scroll time".*?</table>', page, re.S).group()
-    assert "<td>20.0 s</td><td>1,000</td>" in time  # 20,000 steps in 20 seconds
+    assert "<td>20 s</td><td>1,000</td>" in time  # 20,000 steps in 20 seconds
 
 
 def test_what_is_in_another_wrapper_is_another_task(tmp_path):

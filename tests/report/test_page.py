@@ -106,9 +106,9 @@ def test_updates_time_and_configuration(one):
         assert f"<h3>{title}</h3>" in one
     assert "max_kl 0.01" in text
     assert "The vertical axis is logarithmic" in text
-    assert "20.0 s" in text  # 5 iterations of 4 seconds
+    assert "20 s" in text  # 5 iterations of 4 seconds
     assert "5.0 s 25 %" in text
-    assert "10.0 s 50 %" in text
+    assert "10 s 50 %" in text
     assert "mppo train mp-trpo mppo/Maze-v0 --steps 20000 --seed 0" in text
     assert "optimiser.cg_iterations 20" in text
     assert "numpy 2.4.6" in text

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from mppo.acting.kernel import ACTIVATIONS, Forward, outputs, pack
-from mppo.acting.noise import drawn
+from mppo.acting.noise import draw_noise
 from mppo.algorithm import filters
 from mppo.algorithm.heads import Categorical, Gaussian, Head, Product
 from mppo.algorithm.networks import Mlp
@@ -81,9 +81,14 @@ class Actor:
         assert self._apply is not None
         return np.array(self._apply(self._parameters, x))  # the result itself is read-only
 
-    def noise(self, generator: np.random.Generator, steps: int) -> np.ndarray:
-        """Noise for `steps` actions, scaled so that `act` has only to add it."""
-        noise = drawn(self.head, generator, steps, self.style)
+    def noise(
+        self, generator: np.random.Generator, steps: int, before: np.ndarray | None = None
+    ) -> np.ndarray:
+        """Noise for `steps` actions, scaled so that `act` has only to add it.
+
+        `before`: the normal numbers behind the step before, see `draw_noise`.
+        """
+        noise = draw_noise(self.head, generator, steps, self.style, before)
         if isinstance(self.head, Gaussian):
             noise *= np.exp(self._free)
         return noise

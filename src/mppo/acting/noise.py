@@ -18,7 +18,7 @@ from mppo.algorithm.styles import Style
 from mppo.machine.compilers import native
 
 
-def drawn(
+def draw_noise(
     head: Head,
     generator: np.random.Generator,
     steps: int,

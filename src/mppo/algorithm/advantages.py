@@ -70,3 +70,15 @@ def carries_signal(trajectories: Trajectories) -> jax.Array:
     rewards = jnp.asarray(trajectories.rewards)
     varied = jnp.any(rewards != rewards[0, 0])
     return varied | ((rewards[0, 0] != 0) & jnp.any(jnp.asarray(trajectories.terminated)))
+
+
+def without_ends(trajectories: Trajectories) -> Trajectories:
+    """The same samples as one life in each environment: an end is followed by the next start."""
+    following = jnp.asarray(trajectories.observations)[:, 1:]
+    last = jnp.asarray(trajectories.next_observations)[:, -1:]
+    never = jnp.zeros_like(jnp.asarray(trajectories.terminated))
+    return trajectories._replace(
+        next_observations=jnp.concatenate([following, last], axis=1),
+        terminated=never,
+        truncated=never,
+    )

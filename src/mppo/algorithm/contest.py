@@ -15,11 +15,16 @@ from mppo.algorithm.population import Member, Progress
 from mppo.errors import check_ranges
 from mppo.machine.lazy import jax, jnp
 
+SLOW = 0.1  # of the spread of J: a lead that is to gain less than this no longer grows
+ENOUGH = 0.1  # of the range of all returns: below, a path is hardly paid
+SURE = 2.0  # standard errors beyond which J is not the luck of single episodes
+
 
 class Standing(NamedTuple):
     """What the rule makes of K paths."""
 
     lead: jax.Array  # the most picked of those that the best one does not clearly beat
+    stalled: jax.Array  # whether the lead no longer grows
     open: jax.Array  # [K] whether it may still overtake the lead
 
 
@@ -29,18 +34,24 @@ class Contest:
 
     The lead is the most picked of the paths that are not clearly worse than the best: what was
     learnt so far is not left for a difference that may be noise. A path may overtake while
-    J + caution * error + ahead * growth lies above J + ahead * growth of the lead. The first path is never given up before `patience` picks. While no episode of any path
-    was paid otherwise than another, paths with a bonus of their own learn from it, and every
-    `share`-th pick tries one of the others, which is drawn anew afterwards.
+    J + caution * error + ahead * growth lies above J + ahead * growth of the lead; one that was
+    never tried, if it won its place with as much in a race, or was in none and the lead no longer
+    grows. A lead that no longer grows waits while any other path does.
+
+    While no path is paid more than by chance, and a tenth of the best return, paths with a bonus of
+    their own learn from it, and every `share`-th pick tries one of the others; one that was never
+    paid is then drawn anew. Winners of the race who were paid in it are tried before.
+
+    Two of three picks go to the first path until it had `patience` of them, whatever the others do.
     """
 
     caution: float = 1.0
     """Standard errors that J may be off."""
-    ahead: float = 10.0
+    ahead: float = 50.0
     """Picks over which the growth of a path is expected to go on."""
-    patience: int = 10
-    """Picks of the first path before it may be given up."""
-    share: int = 4
+    patience: int = 20
+    """Picks of the first path before the others have the same right."""
+    share: int = 5
     """While nothing is paid: one pick in so many goes to paths without a bonus."""
     looks_back: int = 6
     """Picks of a path from which its growth is told."""
@@ -64,27 +75,35 @@ class Contest:
         best = jnp.argmax(known)
         level = known + error >= performance[best] - error[best]
         lead = jnp.argmax(jnp.where(level, picks + jax.nn.sigmoid(known - known[best]), -1.0))
-        soon = performance + self.ahead * jax.vmap(growth)(progress.means, progress.errors)
-        waits = (jnp.arange(len(picks)) == 0) & (picks < self.patience)
-        return Standing(lead, ~tried | waits | (soon + error >= soon[lead]))
+        grows = jax.vmap(growth)(progress.means, progress.errors)
+        soon = performance + self.ahead * grows
+        spread = performance[best] - jnp.min(jnp.where(tried, performance, jnp.inf))
+        slow = self.ahead * grows[lead] <= SLOW * spread
+        stalled = slow & (picks[lead] >= self.looks_back)
+        comes = (soon + error >= soon[lead]) | (stalled & (self.ahead * grows > SLOW * spread))
+        promising = jnp.where(tried, comes, progress.raced >= soon[lead])
+        unknown = ~tried & jnp.isneginf(progress.raced)
+        return Standing(lead, stalled, promising | (unknown & stalled))
 
     def pick(self, population: Member, iteration: jax.Array, key: jax.Array) -> jax.Array:
         found, progress = self.standing(population), population.progress
         picks = population.record.picks
-        first = jnp.argsort(jnp.argsort(-progress.raced)) / len(
-            picks
-        )  # winners of a race before others
-        least = lambda among: jnp.argmin(jnp.where(among, picks + first, jnp.inf))
+        winners = jnp.argsort(jnp.argsort(-progress.raced)) / len(picks)  # they come before others
+        least = lambda among: jnp.argmin(jnp.where(among, picks + winners, jnp.inf))
         # someone is paid: the lead and its challengers take turns
         others = found.open & (jnp.arange(len(picks)) != found.lead)
         others = others & (picks < picks[found.lead])
-        turn = (iteration % 2 == 1) & jnp.any(others)
+        turn = ((iteration % 2 == 1) | found.stalled) & jnp.any(others)
         paid = jnp.where(turn, least(others), found.lead)
-        # nobody is
+        # nobody is, beyond chance
         curious = progress.curious | ~jnp.any(progress.curious)
+        claims = (picks == 0) & varied(progress)  # of winners of the race who were paid in it
         try_other = (iteration % self.share == self.share - 1) & ~jnp.all(curious)
         unpaid = jnp.where(try_other, least(~curious), least(curious))
-        return jnp.where(jnp.any(varied(progress)), paid, unpaid).astype(jnp.int32)
+        unpaid = jnp.where(jnp.any(claims), least(claims), unpaid)
+        pick = jnp.where(jnp.any(is_paid(population)), paid, unpaid)
+        waits = (picks[0] < self.patience) & (iteration % 3 != 2)
+        return jnp.where(waits, 0, pick).astype(jnp.int32)
 
     def report(self, population: Member, iteration: jax.Array, key: jax.Array) -> jax.Array:
         """The lead."""
@@ -93,9 +112,22 @@ class Contest:
         return jnp.argmax(jnp.where(known, population.performance, -jnp.inf)).astype(jnp.int32)
 
     def renews(self, population: Member, i: jax.Array) -> jax.Array:
-        """Whether path i, just rolled out, is to be drawn anew: it found nothing and cannot learn."""
+        """Whether path i, just rolled out, is to be drawn anew: it has nothing to learn from."""
         progress: Progress = population.progress
-        return ~jnp.any(varied(progress)) & ~progress.curious[i] & jnp.any(progress.curious)
+        nothing = ~jnp.any(is_paid(population)) & ~varied(progress)[i]
+        return nothing & ~progress.curious[i] & jnp.any(progress.curious)
+
+
+def is_paid(population: Member) -> jax.Array:
+    """Whether J of a path lies above the lowest return of all by more than chance [K].
+
+    And by a tenth of the way to the highest: a path that is paid in one episode of a hundred has
+    hardly begun.
+    """
+    lowest, highest = jnp.min(population.progress.lowest), jnp.max(population.progress.highest)
+    surely = population.performance - SURE * errors_of_j(population) > lowest
+    enough = population.performance - lowest >= ENOUGH * (highest - lowest)
+    return (population.record.picks > 0) & surely & enough
 
 
 def varied(progress: Progress) -> jax.Array:

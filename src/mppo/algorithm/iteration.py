@@ -6,7 +6,13 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from mppo.algorithm import filters
-from mppo.algorithm.advantages import carries_signal, estimate_advantages, scale
+from mppo.algorithm.advantages import (
+    carries_signal,
+    estimate_advantages,
+    scale,
+    without_ends,
+)
+from mppo.algorithm.exploration.rnd import Rnd
 from mppo.algorithm.methods import Method
 from mppo.algorithm.paths import came_along, fresh_path, incentives, look, renewed, warmed_up
 from mppo.algorithm.performance import (
@@ -20,7 +26,7 @@ from mppo.algorithm.performance import (
 from mppo.algorithm.policies import Architecture, Policy
 from mppo.algorithm.population import Member, member, put, slot_for
 from mppo.algorithm.surrogate import log_probs, mean_entropy, performance_gain, statistics
-from mppo.algorithm.types import Batch, PyTree, Trajectories
+from mppo.algorithm.types import Batch, Bonus, PyTree, Trajectories
 from mppo.machine.lazy import jax, jnp
 
 Metrics = dict[str, Any]
@@ -36,6 +42,7 @@ class State(NamedTuple):
     current: jax.Array  # the slot of the policy improved last
     iteration: jax.Array
     key: jax.Array  # of the run; an iteration derives its own from it
+    shared: PyTree = ()  # what the paths remember together
 
 
 def init(method: Method, architecture: Architecture, key: jax.Array) -> State:
@@ -56,6 +63,7 @@ def init(method: Method, architecture: Architecture, key: jax.Array) -> State:
         jnp.asarray(0, jnp.int32),
         jnp.asarray(0, jnp.int32),
         run_key,
+        method.sharing.init(architecture),
     )
 
 
@@ -132,7 +140,7 @@ def learn(
         path.optimiser,
         path.policy,
         batch,
-        paid.bonus,
+        _objective(method, architecture, old.shared, value, paid.bonus, key),
         policy_key,
     )
     length = jnp.sum(counted.lengths) / jnp.maximum(jnp.sum(counted.ended), 1)
@@ -155,9 +163,10 @@ def learn(
         jnp.where(sound, slot, old.current),
         old.iteration + sound,
         old.key,
+        _kept(sound, method.sharing.update(old.shared, seen, method.gamma), old.shared),
     )
     if method.renews:
-        new = _renewed(method, architecture, new, i)
+        new = _renewed(method, architecture, new, i, sound)
     log |= {"gain": gain, "slot": slot, "advantage_mean": jnp.mean(batch.raw_advantages)}
     log |= {"advantage_std": jnp.std(batch.raw_advantages), **step, **bonus_log, "finite": sound}
     return new, metrics_of(method, new, i, outcome, log)
@@ -246,6 +255,19 @@ def fit_value(method: Method, value, seen: Trajectories, key: jax.Array):
     return fitted, advantages.advantages, log
 
 
+def _objective(
+    method: Method, architecture: Architecture, shared: PyTree, value, bonus: Bonus, key: jax.Array
+) -> Bonus:
+    """What is added to the surrogate: the exploration's bonus and what paths share."""
+    values = lambda observations: method.critic.values(value, observations)
+    imitation = method.sharing.bonus(architecture, shared, values, jax.random.fold_in(key, 5))
+    if imitation is None:
+        return bonus
+    return lambda policy, observations: (
+        bonus(policy, observations) + imitation(policy, observations)
+    )
+
+
 def _with_bonus(method: Method, value, seen: Trajectories, paid, raw: jax.Array, key: jax.Array):
     """Advantages of task and bonus together, and the bonus's own value network, fitted.
 
@@ -254,6 +276,8 @@ def _with_bonus(method: Method, value, seen: Trajectories, paid, raw: jax.Array,
     gets no bonus leaves the bonus's network as it is.
     """
     extra = seen._replace(rewards=paid.extra)
+    if isinstance(method.exploration, Rnd) and not method.exploration.episodic:
+        extra = without_ends(extra)
 
     def learn_it(value):
         fitted, bonus, _ = fit_value(method, value, extra, jax.random.fold_in(key, 3))
@@ -318,11 +342,13 @@ def _stored(
     return _share_filter(population, slot) if method.observation_filter == "shared" else population
 
 
-def _renewed(method: Method, architecture: Architecture, state: State, i: jax.Array) -> State:
-    """The state with path i drawn anew if the picking rule gives it up."""
+def _renewed(
+    method: Method, architecture: Architecture, state: State, i: jax.Array, sound: jax.Array
+) -> State:
+    """The state with path i drawn anew if the picking rule gives it up; never if all was kept."""
     key = jax.random.fold_in(jax.random.fold_in(state.key, 2), state.iteration)
     fresh = renewed(method, architecture, state.population, i, key)
-    gives_up = method.picking.renews(state.population, i)  # type: ignore
+    gives_up = sound & method.picking.renews(state.population, i)  # type: ignore
     return state._replace(population=_kept(gives_up, fresh, state.population))
 
 

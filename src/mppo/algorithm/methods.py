@@ -11,12 +11,14 @@ from mppo.algorithm.critic import Critic
 from mppo.algorithm.exploration.curiosity import Curiosity
 from mppo.algorithm.exploration.diversity import Diversity
 from mppo.algorithm.exploration.none import NoBonus
+from mppo.algorithm.exploration.rnd import Rnd
 from mppo.algorithm.networks import Mlp
 from mppo.algorithm.optimisers.ppo import Ppo
 from mppo.algorithm.optimisers.trpo import Trpo
 from mppo.algorithm.performance import BatchMean, Shrunk, Window
 from mppo.algorithm.picking import Best, MaxEntropy, RoundRobin, Uniform, Weighted
 from mppo.algorithm.population import Replacement
+from mppo.algorithm.sharing import NoSharing, Successes
 from mppo.algorithm.styles import Style, style
 from mppo.algorithm.surrogate import Gain
 from mppo.algorithm.types import Estimator, Exploration, Network, Optimiser, Picking
@@ -82,6 +84,9 @@ class Method:
     """Iterations at the start in which many random policies race for the places of paths that
     begin apart."""
 
+    sharing: NoSharing | Successes = NoSharing()
+    """What paths learn from the episodes of others."""
+
     def __post_init__(self) -> None:
         made = (style(one) if isinstance(one, str) else one for one in self.styles)
         object.__setattr__(self, "styles", tuple(made))
@@ -103,11 +108,6 @@ class Method:
 
     def _check_styles(self) -> None:
         """Raise for styles that the rest of the method leaves without effect."""
-        if len(self.styles) > self.paths:
-            raise ValueError(
-                f"there are {len(self.styles)} styles for {self.paths} paths; give at most one for "
-                "each path (--paths)"
-            )
         paid = any(one.bonus for one in self.styles)
         bonus = not isinstance(self.exploration, NoBonus)
         if paid and not bonus:
@@ -116,9 +116,9 @@ class Method:
             )
         if self.styles and bonus and not paid:
             raise ValueError("the method has a bonus, and no style takes it; give one bonus=1")
-        if self.race and not (self.looks_back and any(one.starts_apart for one in self.styles)):
+        if self.race and not (self.looks_back and self.styles):
             raise ValueError(
-                f"race is {self.race}, which needs --picking contest and a style that begins apart"
+                f"race is {self.race}, which needs --picking contest and styles that begin apart"
             )
         sights = {one.filter for one in self.styles} - {"running"}
         if sights and self.observation_filter != "per-path":
@@ -136,8 +136,8 @@ class Method:
 
     @property
     def bonus_apart(self) -> bool:
-        """Whether paths differ in the bonus they are paid, which then has a value of its own."""
-        return any(one.bonus for one in self.styles)
+        """Whether the bonus has a value of its own: where paths differ in it, and with RND."""
+        return any(one.bonus for one in self.styles) or isinstance(self.exploration, Rnd)
 
     @property
     def looks_back(self) -> int:
@@ -172,7 +172,8 @@ COMPONENTS: dict[str, dict[str, type]] = {
         "contest": Contest,
     },
     "estimator": {"batch-mean": BatchMean, "window": Window, "shrunk": Shrunk},
-    "exploration": {"none": NoBonus, "curiosity": Curiosity, "diversity": Diversity},
+    "exploration": {"none": NoBonus, "curiosity": Curiosity, "diversity": Diversity, "rnd": Rnd},
+    "sharing": {"no-sharing": NoSharing, "successes": Successes},
     "network": {"mlp": Mlp},
 }
 """The alternatives of every axis of the design space, by the name used everywhere."""
@@ -193,6 +194,37 @@ def family(name: str, base: Method, paths: int) -> dict[str, Method]:
     }
 
 
+SPREAD = (
+    "curious:choice_persistence=0.9",
+    "apart:choice_persistence=0.95",
+    "apart:filter=folded,choice_persistence=0.9",
+    "persistent:choice_persistence=0.8",
+    "apart:choice_persistence=0.9",
+    "apart:filter=folded,choice_persistence=0.9",
+    "alike:sigma=0.3",
+    "apart:filter=folded",
+)
+"""The styles of spread paths: the first is the one that learns where exploration is easy."""
+
+
+def spread(base: Method, race: int) -> Method:
+    """Spread paths: one style of exploration for each path, and a contest between them."""
+    return replace(
+        base,
+        paths=len(SPREAD),
+        styles=tuple(map(style, SPREAD)),
+        picking=Contest(),
+        estimator=Window(),
+        exploration=Curiosity(),
+        race=race,
+    )
+
+
 PPO_CRITIC = Critic(epochs=10, learning_rate=3e-4, adam_epsilon=1e-5)
 METHODS: dict[str, Method] = family("trpo", Method(Trpo()), paths=8)
 METHODS |= family("ppo", Method(Ppo(), critic=PPO_CRITIC, batch_size=2048), paths=2)
+PAPER_METHODS = tuple(METHODS)
+METHODS |= {
+    "sp-trpo": spread(METHODS["trpo"], race=4),
+    "sp-ppo": spread(METHODS["ppo"], race=10),
+}

@@ -45,7 +45,7 @@ def random_policy(
     scales = jnp.stack([output_scales(one, architecture.head) for one in method.styles])
     raw = of_style(method, "filter", number) == SIGHTS.index("none")
     log_std = jnp.log(of_style(method, "sigma", number))
-    return architecture.init(key, scales[number], log_std, raw)
+    return architecture.init(key, scales[number][None], log_std, raw)
 
 
 def fresh_path(
@@ -120,10 +120,13 @@ def incentives(
     """
     shaped = method.exploration.reward(architecture, state, seen)
     bonus = method.exploration.bonus(architecture, state)
-    if not method.styles:
+    if not method.bonus_apart:
         gain: Gain = method.gain if shaped is seen.rewards else "none"
         return Incentives(shaped, jnp.zeros(()), 0.0, bonus, gain)
-    weight = of_style(method, "bonus", number)
+    if method.styles:
+        weight = of_style(method, "bonus", number)
+    else:
+        weight = jnp.asarray(method.exploration.weight)  # type: ignore
     weighted: Bonus = lambda policy, observations: weight * bonus(policy, observations)
     return Incentives(seen.rewards, shaped - seen.rewards, weight, weighted, method.gain)
 

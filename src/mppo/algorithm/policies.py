@@ -42,7 +42,7 @@ class Architecture:
     def init(
         self, key: jax.Array, output_scale: Any = ALIKE_SCALE, log_std: Any = 0.0, raw: Any = False
     ) -> Policy:
-        """A random policy; `output_scale` is one number or one for each output."""
+        """A random policy; `output_scale` is one number, or one for each output, [1, outputs]."""
         network = self.network.init(key, self.observation_size, self.head.outputs, output_scale)
         filter = filters.init(self.observation_size)
         if self.some_raw:

@@ -79,7 +79,7 @@ STYLES: dict[str, Style] = {
     "alike": ALIKE,
     "apart": Style(output_scale=1.0, sigma=0.3, filter="none"),
     "persistent": Style(persistence=0.8, choice_persistence=0.9),
-    "curious": Style(bonus=0.3),
+    "curious": Style(bonus=0.1),
 }
 """Styles by name; `style` reads changes of them."""
 

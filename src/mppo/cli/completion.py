@@ -1,9 +1,17 @@
-"""`mppo completion`: scripts that complete commands, methods, tasks, flags and their values."""
+"""`mppo completion`: scripts that complete commands, methods, tasks, flags and their values.
+
+What can be written is read off the parsers' own actions, when the script is made.
+"""
 
 from __future__ import annotations
 
+import argparse
+import contextlib
+import importlib
+import io
+
 from mppo.cli import COMMANDS
-from mppo.cli.parser import Parser, one_of
+from mppo.cli.parser import HelpShown, Parser, one_of
 
 ABOUT = """\
 Print a script that lets the shell complete mppo's commands, methods, tasks,
@@ -12,172 +20,171 @@ flags and their values on TAB. It needs no Python when TAB is pressed.
   bash  mppo completion bash > ~/.local/share/bash-completion/completions/mppo
   zsh   mppo completion zsh > ~/.zfunc/_mppo   (a folder of $fpath)
   fish  mppo completion fish > ~/.config/fish/completions/mppo.fish"""
+SHELLS = ("bash", "zsh", "fish")
+FILES = "<files>"
+_NAMES_OF_FILES = ("FILE", "DIR", "FOLDER", "PATH")
+
+Values = dict[str, str | None]
+"""Flags with the words that each takes: FILES, nothing for any word, None for a switch."""
 
 
 def main(command: str, words: list[str]) -> int:
     """Print one script."""
     parser = Parser("completion", ABOUT, ['eval "$(mppo completion bash)"   # for this shell'])
-    shells = {"bash": bash, "zsh": zsh, "fish": fish}
-    parser.add_argument(
-        "shell", type=one_of(list(shells)), metavar="SHELL", help="one of the three"
-    )
-    print(shells[parser.parse_args(words).shell](), end="")
+    parser.add_argument("shell", type=one_of(SHELLS), metavar="SHELL", help="one of the three")
+    shell = parser.parse_args(words).shell
+    print(_fish() if shell == "fish" else _bash_or_zsh(shell), end="")
     return 0
 
 
-def _values() -> list[tuple[str, list[str] | None]]:
-    """Flags that take a word or a file, with what they take; the command stands before the flag."""
-    from mppo.cli.vocabulary import of_commands, of_methods
-
-    found: dict[str, list[str] | None] = {}
-    for command, words in of_commands().items():
-        for flag, values in words.flags.items():
-            if flag not in words.switches:
-                found[f"{command} {flag}"] = values
-    for words in of_methods().values():
-        for flag, values in words.flags.items():
-            if flag not in words.switches:
-                found[f"train {flag}"] = values
-    return sorted(found.items())
+def values_of_options(parser: Parser) -> Values:
+    """The flags of a parser, with what each takes."""
+    return {
+        flag: _values(flag, action)
+        for flag, action in sorted(parser.options.items())
+        if flag.startswith("--")
+    }
 
 
-def _train_flags() -> tuple[list[str], dict[str, list[str]]]:
-    """The flags that all methods share, and those that only some have."""
-    from mppo.cli.vocabulary import of_methods
+def _values(flag: str, action: argparse.Action) -> str | None:
+    from mppo.algorithm.methods import COMPONENTS
 
-    flags = {name: set(words.flags) for name, words in of_methods().items()}
-    common = set.intersection(*flags.values())
-    return sorted(common), {name: sorted(own - common) for name, own in flags.items()}
+    metavar = str(action.metavar)
+    if action.nargs == 0:
+        return None
+    if metavar.startswith("{"):
+        return metavar.strip("{}").replace(",", " ")
+    return FILES if metavar in _NAMES_OF_FILES else " ".join(COMPONENTS.get(flag[2:], ()))
 
 
-BASH = """\
-_mppo() {{
-    local cur=${{COMP_WORDS[COMP_CWORD]}} prev=${{COMP_WORDS[COMP_CWORD-1]}}
-    local command=${{COMP_WORDS[1]}} method="" env="" word words=""
-    local methods="{methods}"
-    COMPREPLY=()
-    if [[ $COMP_CWORD -eq 1 ]]; then
-        COMPREPLY=($(compgen -W "{commands}" -- "$cur"))
-        return
-    fi
-    case "$command $prev" in
+def options_by_command() -> dict[str, Values]:
+    """The flags of every command, and those that only "train METHOD" or "paper JOB" has."""
+    from mppo.algorithm.methods import METHODS
+    from mppo.cli.paper import JOBS
+    from mppo.cli.train import parser_for
+
+    train = [values_of_options(parser_for(method, name)) for name, method in METHODS.items()]
+    shared = {flag: words for flag, words in train[0].items() if all(flag in one for one in train)}
+    found = {name: values_of_options(parser_of(name)) for name in COMMANDS if name != "train"}
+    found["train"] = shared
+    found |= {f"train {name}": one for name, one in zip(METHODS, train, strict=True)}
+    found |= {f"paper {job}": values_of_options(parser_of("paper", job)) for job in JOBS}
+    for name, values in found.items():
+        command, _, more = name.partition(" ")
+        if more:
+            found[name] = {flag: values[flag] for flag in values if flag not in found[command]}
+    return found
+
+
+def parser_of(command: str, *words: str) -> Parser:
+    """The parser of a command: the one that shows its help."""
+    more = (None,) if COMMANDS[command].stops_at_boundaries else ()
+    module = importlib.import_module(COMMANDS[command].module)
+    try:
+        with contextlib.redirect_stdout(io.StringIO()):
+            module.main(command, [*words, "--help"], *more)
+    except HelpShown as shown:
+        return shown.parser
+    raise AssertionError(f"mppo {command} --help showed no help")
+
+
+def _first_words() -> dict[str, str]:
+    """What follows some commands."""
+    from mppo.algorithm.methods import METHODS
+    from mppo.cli.paper import JOBS
+
+    found = {"train": METHODS, "paper": JOBS, "completion": SHELLS}
+    return {command: " ".join(words) for command, words in found.items()}
+
+
+def _tasks() -> str:
+    from mppo.envs import TASKS
+
+    return " ".join(task.id for task in TASKS)
+
+
+WORDS = """\
+_mppo_words() {{  # the word that is being written, and all before it, from the command on
+    local cur=$1 command=$2 before="" word job="" env="" jobs="" flags=""
+    if [ $# -eq 1 ]; then echo "{commands}"; return; fi
+    shift 2
+    case $command in
+{jobs}
+    esac
+    for word in "$@"; do
+        before=$word
+        if [[ " $jobs " == *" $word "* ]]; then job=$word
+        elif [[ -n $job && $word != -* && -z $env ]]; then env=$word; fi
+    done
+    case "$command $before" in
 {values}
     esac
-    for word in "${{COMP_WORDS[@]:2:COMP_CWORD-2}}"; do
-        if [[ " $methods " == *" $word "* ]]; then method=$word
-        elif [[ -n $method && $word != -* && -z $env ]]; then env=$word; fi
-    done
     if [[ $cur == -* ]]; then
         case $command in
 {flags}
-        train)
-            words="{common}"
-            case $method in
-{own}
-            esac ;;
         esac
-        COMPREPLY=($(compgen -W "$words" -- "$cur"))
-    elif [[ $command == train && -z $method ]]; then
-        COMPREPLY=($(compgen -W "$methods" -- "$cur"))
-    elif [[ $command == train && -z $env ]]; then
-        COMPREPLY=($(compgen -W "{tasks}" -- "$cur"))
-    elif [[ $command == completion ]]; then
-        COMPREPLY=($(compgen -W "bash zsh fish" -- "$cur"))
-    else
-        COMPREPLY=($(compgen -f -- "$cur"))
-    fi
+        case "$command $job" in
+{own}
+        esac
+        echo "$flags"
+    elif [[ -n $jobs && -z $job ]]; then echo "$jobs"
+    elif [[ $command == train && -z $env ]]; then echo "{tasks}"
+    else echo "{files}"; fi
 }}
+"""
+BASH = """\
+_mppo() {
+    local cur=${COMP_WORDS[COMP_CWORD]} words
+    words=$(_mppo_words "$cur" "${COMP_WORDS[@]:1:COMP_CWORD-1}")
+    if [[ $words == "<files>" ]]; then COMPREPLY=($(compgen -f -- "$cur"))
+    else COMPREPLY=($(compgen -W "$words" -- "$cur")); fi
+}
 complete -o filenames -F _mppo mppo
 """
-
-
-def bash() -> str:
-    """The script for bash."""
-    from mppo.cli.vocabulary import of_commands, of_methods, tasks
-
-    common, own = _train_flags()
-    values = []
-    for key, words in _values():
-        if words is None:
-            action = 'compgen -f -- "$cur"'
-        elif words:
-            action = f'compgen -W "{" ".join(words)}" -- "$cur"'
-        else:
-            action = ""
-        reply = f"COMPREPLY=($({action})); " if action else ""
-        values.append(f'    "{key}") {reply}return ;;')
-    flags = [
-        f'        {name}) words="--help {" ".join(sorted(words.flags))}" ;;'
-        for name, words in of_commands().items()
-    ]
-    return BASH.format(
-        commands=" ".join(COMMANDS),
-        methods=" ".join(of_methods()),
-        values="\n".join(values),
-        flags="\n".join(flags),
-        common=" ".join(common),
-        own="\n".join(f'            {n}) words+=" {" ".join(f)}" ;;' for n, f in own.items()),
-        tasks=" ".join(tasks()),
-    )
-
-
 ZSH = """\
-#compdef mppo
-_mppo() {{
-    local command=$words[2] previous=$words[CURRENT-1]
-    if (( CURRENT == 2 )); then compadd -- {commands}; return; fi
-    case "$command $previous" in
-{values}
-    esac
-    if [[ $PREFIX == -* ]]; then
-        case $command in
-{flags}
-        esac
-    elif [[ $command == train ]] && (( CURRENT == 3 )); then compadd -- {methods}
-    elif [[ $command == train ]] && (( CURRENT == 4 )); then compadd -- {tasks}
-    elif [[ $command == completion ]]; then compadd -- bash zsh fish
-    else _files; fi
-}}
-compdef _mppo mppo
+_mppo() {
+    local found="$(_mppo_words "$PREFIX" "${(@)words[2,CURRENT-1]}")"
+    if [[ $found == "<files>" ]]; then _files; else compadd -- ${=found}; fi
+}
+if [[ $funcstack[1] == _mppo ]]; then _mppo "$@"; else compdef _mppo mppo; fi
 """
 
 
-def zsh() -> str:
-    """The script for zsh."""
-    from mppo.cli.vocabulary import of_commands, of_methods, tasks
-
-    common, own = _train_flags()
-    flags = {name: sorted(words.flags) for name, words in of_commands().items()}
-    flags["train"] = sorted({*common, *(flag for some in own.values() for flag in some)})
-    values = []
-    for key, words in _values():
-        action = "_files; " if words is None else f"compadd -- {' '.join(words)}; " if words else ""
-        values.append(f'    ("{key}") {action}return ;;')
-    return ZSH.format(
+def _bash_or_zsh(shell: str) -> str:
+    """The same function finds the words; only how they are offered differs."""
+    options = options_by_command()
+    takers: dict[str, dict[str, None]] = {}  # words, and the flags that take them
+    for name, values in options.items():
+        for flag, words in values.items():
+            if words is not None:
+                takers.setdefault(words, {})[f'"{name.split()[0]} {flag}"'] = None
+    lines = lambda pairs, form: "\n".join(form.format(*pair) for pair in pairs)
+    flags = [(f'"{name}"', " ".join(values)) for name, values in options.items()]
+    script = WORDS.format(
         commands=" ".join(COMMANDS),
-        values="\n".join(values),
-        flags="\n".join(
-            f"        ({n}) compadd -- --help {' '.join(f)} ;;" for n, f in flags.items()
+        jobs=lines(_first_words().items(), '    {}) jobs="{}" ;;'),
+        values=lines(
+            (("|".join(flags), words) for words, flags in takers.items()),
+            '    {}) echo "{}"; return ;;',
         ),
-        methods=" ".join(of_methods()),
-        tasks=" ".join(tasks()),
+        flags=lines((pair for pair in flags if " " not in pair[0]), '        {}) flags="{}" ;;'),
+        own=lines((pair for pair in flags if " " in pair[0]), '        {}) flags+=" {}" ;;'),
+        tasks=_tasks(),
+        files=FILES,
     )
+    return script + BASH if shell == "bash" else "#compdef mppo\n" + script + ZSH
 
 
-def fish() -> str:
-    """The script for fish."""
-    from mppo.cli.vocabulary import of_commands, of_methods, tasks
-
+def _fish() -> str:
     first, on = "__fish_use_subcommand", "__fish_seen_subcommand_from"
-    lines = [f"complete -c mppo -n {first} -f -a {n} -d '{c.summary.replace(chr(39), '')}'"
-             for n, c in COMMANDS.items()]  # fmt: skip
-    lines.append(f"complete -c mppo -n '{on} train' -f -a '{' '.join([*of_methods(), *tasks()])}'")
-    lines.append(f"complete -c mppo -n '{on} completion' -f -a 'bash zsh fish'")
-    for key, words in _values():
-        command, flag = key.split()
-        how = "-r -F" if words is None else f"-x -a '{' '.join(words)}'" if words else "-x"
-        lines.append(f"complete -c mppo -n '{on} {command}' -l {flag.removeprefix('--')} {how}")
-    for command, words in {**of_commands(), "train": next(iter(of_methods().values()))}.items():
-        for flag in sorted(words.switches):
-            lines.append(f"complete -c mppo -n '{on} {command}' -l {flag.removeprefix('--')} -f")
-    return "\n".join(lines) + "\n"
+    lines = [f"complete -c mppo -n {first} -f -a {name} -d '{command.summary.replace(chr(39), '')}'"
+             for name, command in COMMANDS.items()]  # fmt: skip
+    for command, words in _first_words().items():
+        tasks = f" {_tasks()}" if command == "train" else ""
+        lines.append(f"complete -c mppo -n '{on} {command}' -f -a '{words}{tasks}'")
+    for name, values in options_by_command().items():
+        for flag, words in values.items():
+            how = "-f" if words is None else "-r -F" if words == FILES else f"-x -a '{words}'"
+            command = name.split()[0]
+            lines.append(f"complete -c mppo -n '{on} {command}' -l {flag[2:]} {how}")
+    return "\n".join(dict.fromkeys(lines)) + "\n"

@@ -27,9 +27,11 @@ from mppo.statistics.scores import SOLVED, last_tenth
 if TYPE_CHECKING:
     from mppo.paper.figures.maze import MazeRuns
 
+DEMO_METHODS = (*MAZE_METHODS, "sp-trpo")
+"""The paper's three, and spread paths beside them."""
 ABOUT = """\
-TRPO, Multi-TRPO and MP-TRPO on the Maze with the same number of samples: live
-progress, a table, and one picture of returns, entropies and state visits.
+TRPO, Multi-TRPO, MP-TRPO and SP-TRPO on the Maze with the same number of samples:
+live progress, a table, and one picture of returns, entropies and state visits.
 Finished runs under --out are used again."""
 NOTE = (
     "thin lines: seeds, thick: their mean; below: share of all training steps spent in each cell "
@@ -38,7 +40,7 @@ NOTE = (
 
 
 def main(command: str, words: list[str]) -> int:
-    """Train three methods on the Maze with the same samples, and draw what they did."""
+    """Train four methods on the Maze with the same samples, and draw what they did."""
     parser = Parser("demo", ABOUT, ["mppo demo --out demo --seeds 6 --steps 1e6"])
     add = parser.add_argument
     add("--out", default="demo", metavar="DIR", help="of runs and picture [demo]")
@@ -60,7 +62,7 @@ def main(command: str, words: list[str]) -> int:
 
 def _demo(out: Path, seeds: int, steps: int, jobs: int) -> int:
     console = Console()
-    specs = [spec(name, MAZE, seed, steps) for seed in range(seeds) for name in MAZE_METHODS]
+    specs = [spec(name, MAZE, seed, steps) for seed in range(seeds) for name in DEMO_METHODS]
     grid = Grid(out)
     grid.remember("demo", specs)
     done = sum(map(grid.finished, specs))
@@ -103,7 +105,7 @@ def _progress(grid: Grid, specs: list[RunSpec]) -> Table:
         table.add_column(name, no_wrap=True)
     from mppo.files.reader import rows
 
-    for method in MAZE_METHODS:
+    for method in DEMO_METHODS:
         mine = [run for run in specs if run.name == method]
         total = sum(run.steps for run in mine)
         done = sum(map(grid.steps_done, mine))
@@ -128,7 +130,7 @@ def _show(console: Console, out: Path, seeds: int, steps: int) -> None:
     from mppo.paper.cells import Runs
     from mppo.paper.figures.maze import demo_picture, maze_runs
 
-    runs = maze_runs(Runs(out), MAZE_METHODS, steps, range(seeds))
+    runs = maze_runs(Runs(out), DEMO_METHODS, steps, range(seeds))
     lines = [_line(of) for of in runs]
     table = Table(title="Maze, last tenth of the evaluations", box=None, pad_edge=False)
     for name in lines[0]:

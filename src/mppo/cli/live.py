@@ -12,6 +12,8 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from mppo.machine.durations import duration
+
 MOST_PATHS = 10  # rows of the table
 BAR = 24  # characters of the most frequent path
 
@@ -29,24 +31,12 @@ class Shown:
     row: dict[str, Any] | None = None  # of the last iteration
     evaluation: dict[str, Any] | None = None
     picks: np.ndarray = field(default_factory=lambda: np.zeros(0, int))  # [K]
+    styles: tuple[str, ...] = ()  # by their numbers in a row, where paths have any
 
     @property
     def left(self) -> float:
         """Seconds to the end."""
-        return (self.steps - self.done) / self.rate if self.rate else math.inf
-
-
-def duration(seconds: float) -> str:
-    """Seconds as people write them.
-
-    >>> duration(75), duration(7325), duration(float("inf"))
-    ('1:15', '2:02:05', '-')
-    """
-    if not math.isfinite(seconds):
-        return "-"
-    minutes, rest = divmod(round(max(seconds, 0)), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+        return max(self.steps - self.done, 0) / self.rate if self.rate else math.inf
 
 
 def short(value: Any, digits: int = 3) -> str:
@@ -129,6 +119,8 @@ def _table(shown: Shown, mark: str) -> Table:
     table.add_column("", overflow="crop")  # what gives way in a narrow terminal
     table.add_column("J", justify="right", no_wrap=True)
     table.add_column("H", justify="right", no_wrap=True)
+    if shown.styles:
+        table.add_column("style", no_wrap=True, overflow="ellipsis")
     performance, entropy = (np.asarray(row[name], float) for name in ("performance", "entropy"))
     now, most = int(row["picked"]), max(int(shown.picks.max()), 1)
     digits = 3 if np.abs(performance).max() < 100 else 1
@@ -141,6 +133,7 @@ def _table(shown: Shown, mark: str) -> Table:
             mark * max(round(BAR * shown.picks[k] / most), int(known)),
             short(performance[k], digits) if known else "-",
             short(entropy[k]),
+            *([shown.styles[int(row["style"][k])]] if shown.styles else []),
         )
         table.add_row(*cells, style="bold" if k == now else None)
     rest = [k for k in range(shown.paths) if k not in listed]

@@ -33,6 +33,14 @@ class _Formatter(argparse.RawDescriptionHelpFormatter):
         return textwrap.wrap(" ".join(text.split()), width, break_on_hyphens=False)
 
 
+class HelpShown(SystemExit):
+    """The end of a command that showed its help, with the parser that did."""
+
+    def __init__(self, parser: Parser):
+        super().__init__(0)
+        self.parser = parser
+
+
 class Parser(argparse.ArgumentParser):
     """An argument parser whose complaints are BadRequests: one line, exit code 2."""
 
@@ -71,13 +79,14 @@ class Parser(argparse.ArgumentParser):
             raise BadRequest(f'"{unknown[0]}" is one word too many; see {self.prog} --help')
         return found
 
-    def flags(self) -> list[str]:
-        """All options that there are."""
-        return list(self._option_string_actions)
+    @property
+    def options(self) -> dict[str, argparse.Action]:
+        """All options that there are; `nargs` says how many values one takes: None is one."""
+        return self._option_string_actions
 
-    def values_of(self, flag: str) -> int | str | None:
-        """How many values an option takes, as argparse has it: None is one."""
-        return self._option_string_actions[flag].nargs
+    def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
+        """Called by argparse once it has shown the help; what is wrong goes to `error`."""
+        raise HelpShown(self)
 
     def unknown(self, word: str, elsewhere: Callable[[str], str] | None = None) -> BadRequest:
         """The refusal of a word that looks like an option and is none."""
@@ -85,7 +94,7 @@ class Parser(argparse.ArgumentParser):
         answer = (elsewhere or self.elsewhere)(flag.removeprefix("--").replace("-", "_"))
         if answer:
             return BadRequest(f'unknown option "{flag}"; {answer}')
-        hint = did_you_mean(flag, self.flags())
+        hint = did_you_mean(flag, self.options)
         return BadRequest(f'unknown option "{flag}"{hint or f"; see {self.prog} --help"}')
 
     def error(self, message: str) -> NoReturn:

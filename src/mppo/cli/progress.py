@@ -11,8 +11,9 @@ import numpy as np
 from rich.console import Console, RenderableType
 from rich.live import Live
 
-from mppo.cli.live import Shown, duration, numbers, view
+from mppo.cli.live import Shown, numbers, view
 from mppo.files.changes import changes
+from mppo.machine.durations import duration
 
 if TYPE_CHECKING:
     from mppo.training.run import Run
@@ -47,7 +48,9 @@ class Progress:
     ):
         self.run, self.method, self.directory, self.quiet = run, method, directory, quiet
         self.console = console or Console()
-        self.shown = Shown(run.steps, run.method.paths, run.iteration * run.method.batch_size)
+        done = run.iteration * run.method.batch_size
+        styles = tuple(map(str, run.method.styles))
+        self.shown = Shown(run.steps, run.method.paths, done, styles=styles)
         self.shown.picks = np.array(run.state.population.record.picks)  # of an earlier session
         self.before = self.shown.done
         self.counted: tuple[float, int] | None = None  # when the rate began to count, at which step
@@ -131,7 +134,7 @@ class Progress:
             return
         self._told = shown.done, shown.evaluation
         left = f"{duration(shown.left)} left"
-        parts = [f"{shown.done:>9,} steps", f"{shown.rate:>6,.0f}/s", f"{left:>9}"]
+        parts = [f"{shown.done:>9,} steps", f"{shown.rate:>6,.0f}/s", f"{left:>11}"]
         parts += [f"path {int(shown.row['picked'])}"] if shown.paths > 1 else []
         self._say("  ".join(parts + numbers(shown)[:2]))
 

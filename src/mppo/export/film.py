@@ -79,8 +79,8 @@ def film(
         try:
             actor = Actor(run.architecture, agent.policy)
             played = evaluator.play(actor, run.iteration, episodes, deterministic)
-            camera.finish()
         finally:
+            camera.writer.close()
             evaluator.close()
         write_atomically(out, file.read_bytes())
     return Film(played, camera.written, speed, camera.size)
@@ -161,24 +161,18 @@ class _Camera:
     def __init__(
         self, envs: Any, file: Path, fps: float, stride: int, size: tuple[int, int] | None
     ):
-        self.envs, self.file, self.fps, self.stride = envs, file, fps, stride
-        self.wanted, self.size = size, (0, 0)
+        self.envs, self.stride, self.resized, self.size = envs, stride, size, (0, 0)
         self.seen = self.written = 0
-        self._write: Any = None
-        self._images: list[Any] = []
+        self.writer = _Gif(file, fps) if file.suffix == ".gif" else _mp4(file, fps)
 
     def __call__(self) -> None:
         self.seen += 1
         if (self.seen - 1) % self.stride:
             return
         frame = self._frame()
-        if self.file.suffix == ".gif":
-            from PIL import Image
-
-            image = Image.fromarray(frame)
-            self._images.append(image.quantize(256, Image.Quantize.FASTOCTREE))
-        else:
-            self._send(frame)
+        with warnings.catch_warnings():  # jax fears forks; this one becomes ffmpeg at once
+            warnings.filterwarnings("ignore", "os.fork", RuntimeWarning)
+            self.writer.append_data(frame)
         self.size = (frame.shape[1], frame.shape[0])
         self.written += 1
 
@@ -194,37 +188,39 @@ class _Camera:
             raise BadRequest(
                 f"render() gave {kind}; an image of shape (height, width, 3) is needed"
             )
-        return _fitted(drawn.astype(np.uint8, copy=False), self.wanted)
+        return _fitted(drawn.astype(np.uint8, copy=False), self.resized)
 
-    def _send(self, frame: np.ndarray) -> None:
-        if self._write is None:
-            import imageio_ffmpeg
 
-            self._write = imageio_ffmpeg.write_frames(
-                str(self.file),
-                (frame.shape[1], frame.shape[0]),
-                fps=self.fps,  # type: ignore  (a float will do)
-                codec="libx264",
-                quality=7,
-                macro_block_size=2,
-            )
-            with warnings.catch_warnings():  # jax fears forks; this one becomes ffmpeg at once
-                warnings.filterwarnings("ignore", "os.fork", RuntimeWarning)
-                self._write.send(None)
-        self._write.send(np.ascontiguousarray(frame))
+def _mp4(file: Path, fps: float) -> Any:
+    """A writer of frames; it starts ffmpeg with the first one."""
+    import imageio.v2
 
-    def finish(self) -> None:
-        """Close the file."""
-        if self._write is not None:
-            self._write.close()
-        if self._images:
-            first, *others = self._images
-            pause = round(1000 / self.fps)
-            first.save(self.file, save_all=True, append_images=others, duration=pause, loop=0)
+    return imageio.v2.get_writer(
+        file, format="FFMPEG", fps=fps, codec="libx264", quality=7, macro_block_size=2
+    )
+
+
+class _Gif:
+    """The same for GIF, where imageio would keep all frames in full colour to the end."""
+
+    def __init__(self, file: Path, fps: float):
+        self.file, self.pause, self.images = file, round(1000 / fps), []
+
+    def append_data(self, frame: np.ndarray) -> None:
+        """One more frame, in 256 colours of its own."""
+        from PIL import Image
+
+        self.images.append(Image.fromarray(frame).quantize(256, Image.Quantize.FASTOCTREE))
+
+    def close(self) -> None:
+        """Write the file."""
+        if self.images:
+            first, *others = self.images
+            first.save(self.file, save_all=True, append_images=others, duration=self.pause, loop=0)
 
 
 def _fitted(frame: np.ndarray, size: tuple[int, int] | None) -> np.ndarray:
-    """The frame in the size wanted; sides of an odd length grow by one, as MP4 needs it."""
+    """The frame in that size; sides of an odd length grow by one, as MP4 needs it."""
     height, width = frame.shape[:2]
     if size is not None and size != (width, height):
         from PIL import Image

@@ -65,7 +65,8 @@ def completed(data: Any) -> Any:
     if not isinstance(data, dict):
         return data
     data = {name: completed(value) for name, value in data.items()}
-    cls = _KINDS.get(data.get("kind", ""))
+    kind = data.get("kind")
+    cls = _KINDS.get(kind) if isinstance(kind, str) else None
     if cls is None:  # of somebody else: nothing is known of its fields
         return data
     return {**to_json(cls()), **data}

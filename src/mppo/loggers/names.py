@@ -20,11 +20,12 @@ TRAIN = {
 }
 """Ours to theirs; any other number of a row goes under `train/` with its own name."""
 PATHS = ("picked", "slot")
-EACH_PATH = {"performance": "performance", "entropy": "entropy", "picks": "picks"}
+EACH_PATH = ("performance", "entropy", "picks", "style")
 ELSEWHERE = {"iteration", "steps", *ROLLOUT, *TRAIN, *PATHS, *EACH_PATH}
 EVAL = {
     "mean_return": "eval/mean_reward",
     "mean_return_deterministic": "eval/mean_reward_deterministic",
+    "mean_return_own_noise": "eval/mean_reward_own_noise",
     "path": "eval/path",
 }
 
@@ -45,12 +46,12 @@ class Scalars:
         entropy = row["entropy"][row.get("slot", row["picked"])]
         found |= {"train/entropy": entropy, "train/entropy_loss": _negative(entropy)}
         found |= {f"paths/{name}": row.get(name) for name in PATHS}
-        for key, name in EACH_PATH.items():
-            found |= {f"paths/{name}_{k}": value for k, value in enumerate(row[key])}
+        for name in EACH_PATH:
+            found |= {f"paths/{name}_{k}": value for k, value in enumerate(row.get(name, ()))}
         if timing is not None:
             found |= self._time(row, timing)
         if evaluation is not None:
-            found |= {name: evaluation[key] for key, name in EVAL.items()}
+            found |= {name: evaluation.get(key) for key, name in EVAL.items()}
         self._before = row["steps"]
         return {name: float(value) for name, value in found.items() if _is_number(value)}
 

@@ -1,28 +1,17 @@
-"""Line charts as figures of a page: readable as they stand, with hooks for the page's script."""
+"""Line charts: what is drawn where. The template `figures.html` draws it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
 from mppo.report import text
-from mppo.report.curve import Line, Summary, common, smoothed, summarised
-from mppo.report.marks import Look, ranges, swatch
-from mppo.report.svg import (
-    DASHES,
-    MARKERS,
-    Scale,
-    apart,
-    band_path,
-    fitted,
-    fitted_log,
-    line_path,
-    n,
-)
-from mppo.report.text import escaped, shortened, tag
-from mppo.report.values import value_table
+from mppo.report.curve import Line, Summary, common_part, moving_mean, summarise
+from mppo.report.style import Look
+from mppo.report.svg import Scale, band_path, fit_log_scale, fit_scale, line_path, spread_apart
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,12 +37,28 @@ class Series:
 
         With a width, all as moving means (a lone curve stays beside its own).
         """
-        soft = [Line(line.x, smoothed(line.y, width)) for line in lines]
-        mean = common(summarised(soft), soft)
+        soft = [Line(line.x, moving_mean(line.y, width)) for line in lines]
+        mean = common_part(summarise(soft), soft)
         if len(lines) + len(beside) > 1:
-            others = [Line(line.x, smoothed(line.y, width)) for line in beside]
+            others = [Line(line.x, moving_mean(line.y, width)) for line in beside]
             return cls(name, look, (*soft, *others), mean)
         return cls(name, look, tuple(lines) if width > 1 else (), mean)
+
+    @property
+    def end(self) -> tuple[float, float]:
+        """The last point of the mean that is known."""
+        known = np.isfinite(self.bold.mean)
+        return float(self.bold.x[known][-1]), float(self.bold.mean[known][-1])
+
+    def value_at(self, steps: float) -> str:
+        """Mean and half the width of its interval, between the points where need be."""
+        known = np.isfinite(self.bold.mean)
+        x, mean, high = self.bold.x[known], self.bold.mean[known], self.bold.high[known]
+        if not len(x) or steps < x[0] or steps > x[-1]:
+            return "–"
+        half = float(np.interp(steps, x, high - mean))
+        spread = f" ± {text.number(half, 2)}" if np.isfinite(half) else ""
+        return text.number(float(np.interp(steps, x, mean))) + spread
 
 
 @dataclass(frozen=True)
@@ -86,150 +91,90 @@ class Chart:
     title: str
     series: Sequence[Series]
     hint: str = ""
-    form: Form = SMALL
+    full_form: Form = SMALL
     references: tuple[tuple[float, str], ...] = ()  # levels to compare with
     from_zero: bool = False
     may_be_log: bool = False
     limit: int = 400  # points of a curve
-    legend: bool = True
 
-    def figure(self) -> str:
-        """The chart as a figure element; nothing where there is nothing to draw."""
-        series = [one for one in self.series if np.isfinite(one.bold.mean).any()]
-        if not series:
-            return ""
-        if len(series) == 1 and self.form.right > 24:  # its name is in the title
-            return replace(self, form=replace(self.form, right=24)).figure()
-        x, y = self._scales(series)
-        legend = _legend(series) if self.legend and len(series) > 1 else ""
-        log = " The vertical axis is logarithmic." if y.log else ""
-        hint = tag("p", escaped(self.hint + log), class_="hint") if self.hint or log else ""
-        return tag(
-            "figure",
-            tag("figcaption", tag("h3", escaped(self.title)) + hint)
-            + legend
-            + self._svg(series, x, y)
-            + value_table([(one.name, one.bold) for one in series]),
-            class_=f"chart {self.form.kind}",
-        )
+    @cached_property
+    def drawn(self) -> list[Series]:
+        """The series of which something is known."""
+        return [one for one in self.series if np.isfinite(one.bold.mean).any()]
 
-    def _scales(self, series: list[Series]) -> tuple[Scale, Scale]:
-        width, height = self.form.inner
-        xs = [one.bold.x for one in series] + [line.x for one in series for line in one.thin]
-        x = Scale(0, max(float(np.concatenate(xs).max()), 1.0), width)
-        seen = [one.bold.mean for one in series]  # a band of few seeds may leave the picture
-        seen += [line.y for one in series for line in one.thin]
-        drawn = np.concatenate([*seen, np.array([level for level, _ in self.references])])
-        centre = np.concatenate([one.bold.mean for one in series])
-        y = fitted_log(centre, height) if self.may_be_log else None
-        return x, y or fitted(drawn, height, self.from_zero)
+    @cached_property
+    def form(self) -> Form:
+        """Its size; a lone curve needs no room for its name, which is in the title."""
+        lone = len(self.drawn) == 1 and self.full_form.right > 24
+        return replace(self.full_form, right=24) if lone else self.full_form
 
-    def _svg(self, series: list[Series], x: Scale, y: Scale) -> str:
-        form, (width, height) = self.form, self.form.inner
-        named = ", ".join(
-            f"{one.name} ends at {text.value(_last(one.bold.mean))}" for one in series
-        )
-        curves = "".join(self._curves(place, one, x, y) for place, one in enumerate(series))
-        levels = "".join(
-            f'<path class="reference" d="M0 {n(at)}h{width}"/>'
-            f'<text class="reference" x="{width - 4}" y="{n(at - 4 if at > 18 else at + 14)}" '
-            f'text-anchor="end">{escaped(name)}</text>'
-            for level, name in self.references
-            for at in [float(y(level))]
-        )
-        domain = tag(
-            "svg",
-            f'<g class="zoom">{curves}</g>{levels}',
-            class_="plot",
-            x=form.left,
-            y=form.top,
-            width=width,
-            height=height,
-            data_x0=f"{x.low:.10g}",
-            data_x1=f"{x.high:.10g}",
-            data_y0=f"{y.low:.10g}",
-            data_y1=f"{y.high:.10g}",
-            data_log="1" if y.log else None,
-        )
-        return tag(
-            "svg",
-            _axes(form, x, y) + domain + self._ends(series, x, y),
-            viewBox=f"0 0 {form.width} {form.height}",
-            role="img",
-            aria_label=f"{self.title} against environment steps. {named}.",
-            class_="drawing",
-        )
+    @cached_property
+    def x(self) -> Scale:
+        """The scale of the steps."""
+        xs = [line.x for one in self.drawn for line in (one.bold, *one.thin)]
+        return Scale(0, max(float(np.concatenate(xs).max()), 1.0), self.form.inner[0])
 
-    def _curves(self, place: int, one: Series, x: Scale, y: Scale) -> str:
-        dash = DASHES[one.look.dash]
-        dashed = f' stroke-dasharray="{dash}"' if dash else ""
+    @cached_property
+    def y(self) -> Scale:
+        """The scale of the values; a band of few seeds may leave the picture."""
+        means = [one.bold.mean for one in self.drawn]
+        seeds = [line.y for one in self.drawn for line in one.thin]
+        levels = np.array([level for level, _ in self.references])
+        height = self.form.inner[1]
+        log = fit_log_scale(np.concatenate(means), height) if self.may_be_log else None
+        return log or fit_scale(np.concatenate([*means, *seeds, levels]), height, self.from_zero)
+
+    @property
+    def explanation(self) -> str:
+        """What stands below the title."""
+        return self.hint + (" The vertical axis is logarithmic." if self.y.log else "")
+
+    @property
+    def description(self) -> str:
+        """The chart in words, for those who do not see it."""
+        ends = (f"{one.name} ends at {text.number(one.end[1])}" for one in self.drawn)
+        return f"{self.title} against environment steps. {', '.join(ends)}."
+
+    def curves(self, one: Series) -> tuple[str, list[str], str]:
+        """Path data of the band, of every seed and of the mean."""
         few = max(40, self.limit // 2) if len(one.thin) > 3 else self.limit
-        seeds = "".join(
-            f'<path class="seed" d="{line_path(line, x, y, few)}"/>' for line in one.thin
-        )
-        band = band_path(one.bold, x, y, self.limit)
-        mean = line_path(Line(one.bold.x, one.bold.mean), x, y, self.limit)
         return (
-            f'<g class="series c{one.look.colour}" data-series="{place}">'
-            + (f'<path class="band" d="{band}"/>' if band else "")
-            + f'{seeds}<path class="mean" d="{mean}"{dashed}/></g>'
+            band_path(one.bold, self.x, self.y, self.limit),
+            [line_path(line, self.x, self.y, few) for line in one.thin],
+            line_path(Line(one.bold.x, one.bold.mean), self.x, self.y, self.limit),
         )
 
-    def _ends(self, series: list[Series], x: Scale, y: Scale) -> str:
-        """Markers at the ends of the curves and, where there is room, their names."""
-        form = self.form
-        at = [float(y(_last(one.bold.mean))) for one in series]
-        found = []
-        for place, (one, end) in enumerate(zip(series, at, strict=True)):
-            across = form.left + float(x(one.bold.x[np.isfinite(one.bold.mean)][-1]))
-            found.append(
-                f'<path class="end c{one.look.colour}" data-series="{place}" '
-                f'transform="translate({n(across)} {n(form.top + end)})" '
-                f'd="{MARKERS[one.look.colour]}"/>'
-            )
-        labels = _end_labels(series, at) if form.right > 60 else []
-        longest = (form.right - 12) // 7
-        places = apart([end for end, _, _ in labels], 17, 6, form.inner[1] - 4)
+    def end_labels(self) -> Iterator[tuple[float, str, int | None]]:
+        """Where, what and whose: the names beside the ends of curves, where there is room."""
+        if self.form.right <= 60:
+            return
+        at = [float(self.y(one.end[1])) for one in self.drawn]
+        numbered = all(one.number is not None for one in self.drawn)
+        labels = _shared_labels(self.drawn, at) if numbered else _own_labels(self.drawn, at)
+        places = spread_apart([end for end, _, _ in labels], 17, 6, self.form.inner[1] - 4)
         for place, (_, name, owner) in zip(places, labels, strict=True):
-            owned = f' data-series="{owner}"' if owner is not None else ""
-            found.append(
-                f'<text class="direct"{owned} x="{form.width - form.right + 12}" '
-                f'y="{n(form.top + place + 4)}">{escaped(shortened(name, longest))}</text>'
-            )
-        return f'<g class="ends">{"".join(found)}</g>'
+            yield place, text.shorten(name, (self.form.right - 12) // 7), owner
+
+    def values(self, rows: int = 8) -> list[tuple[float, list[str]]]:
+        """The curves at a few steps, for those who do not want to read the drawing."""
+        x = np.unique(np.concatenate([one.bold.x for one in self.drawn]))
+        chosen = x[np.unique(np.linspace(0, len(x) - 1, min(rows, len(x))).round().astype(int))]
+        return [(at, [one.value_at(at) for one in self.drawn]) for at in chosen.tolist()]
 
 
-def _axes(form: Form, x: Scale, y: Scale) -> str:
-    width, height = form.inner
-    rows = "".join(
-        f'<path class="grid" d="M{form.left} {n(form.top + at)}h{width}"/>'
-        f'<text x="{form.left - 7}" y="{n(form.top + at + 4)}" text-anchor="end">'
-        f"{text.value(level)}</text>"
-        for level in y.ticks(4)
-        for at in [float(y(level))]
-    )
-    bottom = form.top + height
-    columns = "".join(
-        f'<text x="{n(form.left + float(x(place)))}" y="{bottom + 18}" text-anchor="middle">'
-        f"{text.steps(place)}</text>"
-        for place in x.ticks(5)
-    )
-    return (
-        f'<g class="axes">{rows}<path class="base" d="M{form.left} {bottom}h{width}"/></g>'
-        f'<g class="axes x-ticks">{columns}</g>'
-        f'<text class="axis-name" x="{n(form.left + width / 2)}" y="{form.height - 5}" '
-        f'text-anchor="middle">environment steps</text>'
-    )
+Label = tuple[float, str, int | None]
 
 
-def _end_labels(series: list[Series], at: list[float]) -> list[tuple[float, str, int | None]]:
-    """Where, what and whose: numbered lines that end within a few units share one label."""
-    if any(one.number is None for one in series):
-        names = [one.name for one in series]
-        head = names[0].partition(" · ")[0]
-        if len(names) > 1 and all(name.partition(" · ")[0] == head for name in names):
-            names = [name.partition(" · ")[2] or name for name in names]
-        return [(end, name, i) for i, (end, name) in enumerate(zip(at, names, strict=True))]
+def _own_labels(series: list[Series], at: list[float]) -> list[Label]:
+    """The names without the beginning that all of them have."""
+    names = [one.name for one in series]
+    if len(names) > 1 and len({name.partition(" · ")[0] for name in names}) == 1:
+        names = [name.partition(" · ")[2] or name for name in names]
+    return [(end, name, i) for i, (end, name) in enumerate(zip(at, names, strict=True))]
+
+
+def _shared_labels(series: list[Series], at: list[float]) -> list[Label]:
+    """Numbered lines that end within a few units share one label."""
     together: list[list[int]] = []
     for place in sorted(range(len(at)), key=lambda i: at[i]):
         if together and at[place] - at[together[-1][-1]] < 5:
@@ -244,20 +189,16 @@ def _end_labels(series: list[Series], at: list[float]) -> list[tuple[float, str,
     return labels
 
 
-def _legend(series: Sequence[Series]) -> str:
-    """Buttons that the script brings to life; without it they are the key to the colours."""
-    entries = "".join(
-        tag(
-            "li",
-            f'<button type="button" disabled data-series="{place}" aria-pressed="true" '
-            f'aria-label="{escaped(one.name, 90)}">{swatch(one.look)}<span>'
-            f"{escaped(one.name if one.number is None else one.number, 90)}</span></button>",
-        )
-        for place, one in enumerate(series)
-    )
-    return tag("ul", entries, class_="legend")
+def ranges(numbers: list[int]) -> str:
+    """Sorted numbers, neighbours joined.
 
-
-def _last(values: np.ndarray) -> float:
-    known = values[np.isfinite(values)]
-    return float(known[-1]) if len(known) else float("nan")
+    >>> ranges([0, 1, 2, 5, 7, 8]), ranges([3])
+    ('0–2 5 7–8', '3')
+    """
+    spans: list[list[int]] = []
+    for number in numbers:
+        if spans and number == spans[-1][1] + 1:
+            spans[-1][1] = number
+        else:
+            spans.append([number, number])
+    return " ".join(str(a) if a == b else f"{a}–{b}" for a, b in spans)

@@ -35,7 +35,7 @@ def interval(values: np.ndarray) -> Interval:
     return t_interval(known) if len(known) else Interval(math.nan, math.nan, math.nan)
 
 
-def summarised(lines: list[Line]) -> Summary:
+def summarise(lines: list[Line]) -> Summary:
     """The mean of the curves that reach each point, on the union of their points."""
     x = np.unique(np.concatenate([line.x for line in lines])) if lines else np.zeros(0)
     table = np.full((len(lines), len(x)), np.nan)
@@ -52,12 +52,12 @@ def summarised(lines: list[Line]) -> Summary:
     return Summary(x, mean, mean - half, mean + half, count)
 
 
-def common(summary: Summary, lines: list[Line]) -> Summary:
+def common_part(summary: Summary, lines: list[Line]) -> Summary:
     """The part before the first of the curves ends: beyond it the mean would be of others.
 
     >>> ten = np.arange(10.0)
     >>> lines = [Line(ten, ten), Line(ten[:4], ten[:4])]
-    >>> common(summarised(lines), lines).x.tolist()
+    >>> common_part(summarise(lines), lines).x.tolist()
     [0.0, 1.0, 2.0, 3.0]
     """
     upto = min((line.x[-1] for line in lines if len(line.x)), default=np.inf)
@@ -65,10 +65,10 @@ def common(summary: Summary, lines: list[Line]) -> Summary:
     return Summary(*(part[inside] for part in summary))
 
 
-def thinned(y: np.ndarray, limit: int) -> np.ndarray:
+def kept_points(y: np.ndarray, limit: int) -> np.ndarray:
     """Indices of at most about `limit` points that keep both ends and the extremes between.
 
-    >>> thinned(np.array([0.0, 1, 9, 1, 0, 1, -5, 1, 0, 1]), 6).tolist()
+    >>> kept_points(np.array([0.0, 1, 9, 1, 0, 1, -5, 1, 0, 1]), 6).tolist()
     [0, 2, 5, 6, 9]
     """
     n = len(y)
@@ -87,10 +87,10 @@ def thinned(y: np.ndarray, limit: int) -> np.ndarray:
     return keep[keep < n]
 
 
-def smoothed(y: np.ndarray, width: int) -> np.ndarray:
+def moving_mean(y: np.ndarray, width: int) -> np.ndarray:
     """Centred moving average over the known values; gaps stay gaps.
 
-    >>> smoothed(np.array([0.0, 3.0, 0.0, 3.0]), 3).tolist()
+    >>> moving_mean(np.array([0.0, 3.0, 0.0, 3.0]), 3).tolist()
     [1.5, 1.0, 2.0, 1.5]
     """
     if width <= 1 or len(y) < 3:

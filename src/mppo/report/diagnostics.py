@@ -11,10 +11,9 @@ import numpy as np
 from mppo.report.charts import LARGE, WIDE, Chart, Series
 from mppo.report.compare import Group
 from mppo.report.curve import FEWEST, Line
-from mppo.report.ends import counted, same_point
-from mppo.report.marks import Look
-from mppo.report.read import Row, RunRecord, column, columns
-from mppo.report.tables import Looks
+from mppo.report.ends import averaged_runs, curve, same_point
+from mppo.report.read import RunRecord, column, columns
+from mppo.report.style import Look, Looks
 from mppo.report.text import visible
 
 _MOST_OTHERS = 12
@@ -25,17 +24,6 @@ _BOOKKEEPING = {
     *("line_search_success", "cg_residual", "cg_iterations", "advantage_mean", "advantage_std"),
     *("surrogate_gain", "gradient_norm", "gain"),
 }
-
-
-class Measure(NamedTuple):
-    """A number of each iteration that is worth a chart."""
-
-    key: str
-    title: str
-    hint: str
-    read: Callable[[RunRecord], np.ndarray]
-    from_zero: bool = False
-    may_be_log: bool = False
 
 
 def improved_entropy(run: RunRecord) -> np.ndarray:
@@ -49,65 +37,47 @@ def improved_entropy(run: RunRecord) -> np.ndarray:
     )
 
 
-def _plain(key: str) -> Callable[[RunRecord], np.ndarray]:
-    return lambda run: column(run.metrics, key)
+def explained_variance(run: RunRecord) -> np.ndarray:
+    """The explained variance, from -1: a bad fit must not flatten the rest of the curve."""
+    return np.maximum(column(run.metrics, "explained_variance"), -1)
 
 
+class Measure(NamedTuple):
+    """A number of each iteration that is worth a chart."""
+
+    key: str
+    title: str
+    hint: str
+    from_zero: bool = False
+    may_be_log: bool = False
+    compute: Callable[[RunRecord], np.ndarray] | None = None  # where it is no column of a log
+
+    def read(self, run: RunRecord) -> np.ndarray:
+        """Its value in each iteration."""
+        return self.compute(run) if self.compute else column(run.metrics, self.key)
+
+
+_BATCH = "Mean over the episodes that ended in the batch."
+_ENTROPY = "Of the policy that the iteration improved, in nats."
+_CLIPPED = "Share of the samples beyond the clip range."
+_VARIANCE = "Of the value targets before the fit; 1 is perfect, below −1 is shown as −1."
+_SEARCH = "1: the first step was taken."
+_LOSS = "Mean squared error after the fit."
 MEASURES = (
-    Measure(
-        "return_mean",
-        "Return of the training batches",
-        "Mean over the episodes that ended in the batch.",
-        _plain("return_mean"),
-    ),
-    Measure(
-        "entropy",
-        "Entropy",
-        "Of the policy that the iteration improved, in nats.",
-        improved_entropy,
-    ),
-    Measure("kl", "KL divergence", "From the old to the new policy, in nats.", _plain("kl"), True),
-    Measure(
-        "line_search_steps",
-        "Steps tried by the line search",
-        "1: the first step was taken.",
-        _plain("line_search_steps"),
-        True,
-    ),
-    Measure(
-        "clip_fraction",
-        "Clipped ratios",
-        "Share of the samples beyond the clip range.",
-        _plain("clip_fraction"),
-        True,
-    ),
-    Measure(
-        "value_loss",
-        "Loss of the value network",
-        "Mean squared error after the fit.",
-        _plain("value_loss"),
-        False,
-        True,
-    ),
-    Measure(
-        "explained_variance",
-        "Explained variance",
-        "Of the value targets before the fit; 1 is perfect, below −1 is shown as −1.",
-        lambda run: np.maximum(column(run.metrics, "explained_variance"), -1),
-    ),
-    Measure("length_mean", "Episode length", "In steps.", _plain("length_mean")),
+    Measure("return_mean", "Return of the training batches", _BATCH),
+    Measure("entropy", "Entropy", _ENTROPY, compute=improved_entropy),
+    Measure("kl", "KL divergence", "From the old to the new policy, in nats.", from_zero=True),
+    Measure("line_search_steps", "Steps tried by the line search", _SEARCH, from_zero=True),
+    Measure("clip_fraction", "Clipped ratios", _CLIPPED, from_zero=True),
+    Measure("value_loss", "Loss of the value network", _LOSS, may_be_log=True),
+    Measure("explained_variance", "Explained variance", _VARIANCE, compute=explained_variance),
+    Measure("length_mean", "Episode length", "In steps."),
 )
 
 
-def curve(rows: Sequence[Row], values: np.ndarray) -> Line:
-    """Values against environment steps, in their order."""
-    x = column(rows, "steps")
-    keep = np.isfinite(x)
-    order = np.argsort(x[keep], kind="stable")
-    return Line(x[keep][order], values[keep][order])
-
-
-def learning_curve(groups: Sequence[Group], looks: Looks, title: str, limit: int, form=LARGE):
+def learning_curve(
+    groups: Sequence[Group], looks: Looks, title: str, limit: int, form=LARGE
+) -> Chart:
     """Evaluations of all seeds; returns of the batches where nothing was evaluated."""
     evaluated = any(
         np.isfinite(column(run.evaluations, "mean_return")).any()
@@ -128,7 +98,7 @@ def learning_curve(groups: Sequence[Group], looks: Looks, title: str, limit: int
 
 
 def training(groups: Sequence[Group], looks: Looks, limit: int) -> list[Chart]:
-    """How the updates went, iteration by iteration."""
+    """How the updates went, iteration by iteration; only charts with something to draw."""
     width = _width([run for group in groups for run in group.runs])
     note = f" Moving mean over {width} iterations." if width > 1 else ""
     charts = []
@@ -146,12 +116,12 @@ def training(groups: Sequence[Group], looks: Looks, limit: int) -> list[Chart]:
                 limit=limit,
             )
         )
-    return charts
+    return [chart for chart in charts if chart.drawn]
 
 
 def _series(group: Group, looks: Looks, read: Callable[[RunRecord], Line], width: int) -> Series:
     """The curves of a group: those that are averaged, and those of runs not at their end."""
-    inside = counted(group)
+    inside = averaged_runs(group)
     lines = [(run in inside, read(run)) for run in group.runs]
     taken = [line for averaged, line in lines if averaged and len(line.x)]
     others = [line for averaged, line in lines if not averaged and len(line.x)]
@@ -178,7 +148,7 @@ def path_charts(run: RunRecord, limit: int) -> list[Chart]:
             for path in range(run.paths)
         ]
         charts.append(Chart(title, series, hint, WIDE, limit=limit))
-    return charts
+    return [chart for chart in charts if chart.drawn]
 
 
 def _width(runs: Sequence[RunRecord]) -> int:
@@ -210,7 +180,5 @@ def _others(groups: Sequence[Group]) -> list[Measure]:
         for key, value in row.items()
         if key not in known and isinstance(value, int | float) and not isinstance(value, bool)
     )
-    return [
-        Measure(key, visible(key.replace("_", " "), 60), "", _plain(key))
-        for key in sorted(names)[:_MOST_OTHERS]
-    ]
+    title = lambda key: visible(key.replace("_", " "), 60)
+    return [Measure(key, title(key), "") for key in sorted(names)[:_MOST_OTHERS]]

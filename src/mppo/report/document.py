@@ -11,57 +11,13 @@ import io
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache
-from typing import TYPE_CHECKING
 
 from mppo.errors import BadRequest
-from mppo.report import text
-
-if TYPE_CHECKING:
-    import jinja2
+from mppo.report.markup import asset, render
+from mppo.report.text import visible_lines
 
 FORMATS = ("md", "csv", "html")
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
-PAGE = """\
-<!doctype html>
-<html lang="en"><head><meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; \
-style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{{ page.title|visible }}</title>
-<style>
-body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 80rem; padding: 0 1rem;
-  color: #1a1a1a; background: #fff; }
-table { border-collapse: collapse; margin: 1rem 0; font-variant-numeric: tabular-nums;
-  font-size: 13px; display: block; overflow-x: auto; }
-th, td { border-bottom: 1px solid #ccc; padding: .3rem .6rem; text-align: left;
-  vertical-align: top; }
-th { border-bottom: 2px solid #666; }
-td { white-space: pre-line; }
-code { background: #f2f2f2; padding: 0 .2em; overflow-wrap: anywhere; }
-</style></head>
-<body>
-<h1>{{ page.title|visible }}</h1>
-{% for section in page.sections %}
-<h2>{{ section.heading|visible }}</h2>
-{% for paragraph in section.text %}
-<p>{{ paragraph|visible }}</p>
-{% endfor %}
-{% if section.rows %}
-<table><thead><tr>
-{%- for name in section.columns %}<th>{{ name|visible }}</th>{% endfor %}</tr></thead>
-<tbody>
-{% for row in section.rows %}
-<tr>{% for cell in row %}<td>{{ cell|visible }}</td>{% endfor %}</tr>
-{% endfor %}
-</tbody></table>
-{% endif %}
-{% for command in section.commands %}
-<p><code>{{ command|visible }}</code></p>
-{% endfor %}
-{% endfor %}
-</body></html>
-"""
 
 
 @dataclass(frozen=True)
@@ -95,15 +51,6 @@ class Document:
         return {"md": _markdown, "csv": _csv, "html": _html}[form](self)
 
 
-def visible(words: str) -> str:
-    """Text without control characters and marks that turn its direction; its lines stay lines.
-
-    >>> visible("a\\x1b[31mb\\n\\u202ec")
-    'a\\\\u001b[31mb\\n\\\\u202ec'
-    """
-    return "\n".join(text.visible(line, len(line)) for line in words.split("\n"))
-
-
 def markdown_table(columns: Iterable[str], rows: Iterable[Iterable[str]]) -> list[str]:
     r"""The lines of a table in Markdown.
 
@@ -124,7 +71,7 @@ def _inline(words: str) -> str:
     >>> _inline("<b>|x| <= 1")
     '&lt;b>\\\\|x\\\\| <= 1'
     """
-    words = visible(words).replace("\n", " ").replace("&", "&amp;")
+    words = visible_lines(words).replace("\n", " ").replace("&", "&amp;")
     words = re.sub(r"<(?=[a-zA-Z/!?])", "&lt;", words)  # only these can begin a tag
     return words.replace("|", "\\|").replace("](", "]\\(")
 
@@ -138,15 +85,15 @@ def _markdown(page: Document) -> str:
         if section.rows:
             lines += ["", *markdown_table(section.columns, section.rows)]
         if section.commands:
-            commands = (visible(command).replace("\n", " ") for command in section.commands)
+            commands = (visible_lines(command).replace("\n", " ") for command in section.commands)
             lines += ["", "```", *(command.replace("```", "") for command in commands), "```"]
     return "\n".join(lines) + "\n"
 
 
-def guarded(cell: str) -> str:
+def guard_formula(cell: str) -> str:
     """A cell that no spreadsheet takes for a formula; numbers stay numbers.
 
-    >>> guarded("=1+1"), guarded("-470.05"), guarded("-470.05 (57.65)")
+    >>> guard_formula("=1+1"), guard_formula("-470.05"), guard_formula("-470.05 (57.65)")
     ("'=1+1", '-470.05', "'-470.05 (57.65)")
     """
     try:
@@ -165,26 +112,13 @@ def _csv(page: Document) -> str:
             write = csv.writer(out, lineterminator="\n").writerow
             write(["panel", *section.columns])
             for row in section.rows:
-                cells = (visible(cell).replace("\n", "; ") for cell in (section.heading, *row))
-                write(map(guarded, cells))
+                cells = (
+                    visible_lines(cell).replace("\n", "; ") for cell in (section.heading, *row)
+                )
+                write(map(guard_formula, cells))
             blocks.append(out.getvalue())
     return "\n".join(blocks)
 
 
 def _html(page: Document) -> str:
-    return _template().render(page=page)
-
-
-@cache
-def _template() -> jinja2.Template:
-    """The template of a page; it escapes all that is put into it."""
-    import jinja2
-
-    environment = jinja2.Environment(
-        autoescape=True,
-        trim_blocks=True,
-        keep_trailing_newline=True,
-        undefined=jinja2.StrictUndefined,
-    )
-    environment.filters["visible"] = visible
-    return environment.from_string(PAGE)
+    return render("document.html", style=asset("document.css"), page=page)

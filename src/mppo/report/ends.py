@@ -14,21 +14,21 @@ import numpy as np
 
 from mppo.report.compare import Group
 from mppo.report.curve import Line
-from mppo.report.read import RunRecord, column
+from mppo.report.read import Row, RunRecord, column
 from mppo.statistics.scores import final_score
 
 
 class Ending(NamedTuple):
     """What the runs of a configuration came to, at a step that all that are averaged reached."""
 
-    counted: tuple[RunRecord, ...]  # whose mean is taken
+    averaged: tuple[RunRecord, ...]  # whose mean is taken
     beside: tuple[RunRecord, ...]  # shown, and not averaged
     at: float  # environment steps
-    further: int  # counted runs that went on from there
-    returns: np.ndarray  # of the counted runs, there
+    further: int  # averaged runs that went on from there
+    returns: np.ndarray  # of the averaged runs, there
 
 
-def counted(group: Group) -> tuple[RunRecord, ...]:
+def averaged_runs(group: Group) -> tuple[RunRecord, ...]:
     """The runs whose mean is taken: those that came to their end; all while none has."""
     return tuple(run for run in group.runs if run.ended) or group.runs
 
@@ -38,7 +38,7 @@ def ending(group: Group) -> Ending:
     evaluated = any(np.isfinite(column(run.evaluations, "mean_return")).any() for run in group.runs)
     curves = {run.name: returns(run, evaluated) for run in group.runs}
     known = lambda runs: tuple(run for run in runs if len(curves[run.name].x))
-    chosen = known(counted(group)) or known(group.runs)
+    chosen = known(averaged_runs(group)) or known(group.runs)
     beside = tuple(run for run in group.runs if run not in chosen)
     last = [float(curves[run.name].x[-1]) for run in chosen]
     at = min(last, default=float("nan"))
@@ -46,13 +46,20 @@ def ending(group: Group) -> Ending:
     return Ending(chosen, beside, at, sum(end > at for end in last), found)
 
 
-def returns(run: RunRecord, evaluated: bool) -> Line:
-    """The returns that are known, of the evaluations or of the batches, in the order of steps."""
-    rows, key = (run.evaluations, "mean_return") if evaluated else (run.metrics, "return_mean")
-    x, y = column(rows, "steps"), column(rows, key)
-    keep = np.isfinite(x) & np.isfinite(y)
+def curve(rows: Sequence[Row], values: np.ndarray) -> Line:
+    """Values against environment steps, in their order."""
+    x = column(rows, "steps")
+    keep = np.isfinite(x)
     order = np.argsort(x[keep], kind="stable")
-    return Line(x[keep][order], y[keep][order])
+    return Line(x[keep][order], values[keep][order])
+
+
+def returns(run: RunRecord, evaluated: bool) -> Line:
+    """The returns that are known, of the evaluations or of the batches."""
+    rows, key = (run.evaluations, "mean_return") if evaluated else (run.metrics, "return_mean")
+    line = curve(rows, column(rows, key))
+    known = np.isfinite(line.y)
+    return Line(line.x[known], line.y[known])
 
 
 def final_return(run: RunRecord, evaluated: bool | None = None, at: float = np.inf) -> float:
@@ -74,6 +81,11 @@ def best_return(run: RunRecord) -> float:
     return float(known.max()) if len(known) else float("nan")
 
 
+def last_deterministic(run: RunRecord) -> float:
+    """The last evaluation with the most likely actions."""
+    return float(column(run.evaluations[-1:] or [{}], "mean_return_deterministic")[0])
+
+
 def steps_done(run: RunRecord) -> float:
     """Environment steps so far."""
     found = column(run.metrics, "steps")
@@ -92,8 +104,8 @@ def notes(groups: Sequence[Group]) -> list[str]:
     said = []
     for group in groups:
         found = ending(group)
-        name, count = f"{group.label} on {group.task}", len(found.counted)
-        whole = any(run.ended for run in found.counted)
+        name, count = f"{group.label} on {group.task}", len(found.averaged)
+        whole = any(run.ended for run in found.averaged)
         cut = sum(whole and not run.ended for run in found.beside)
         if cut:
             said.append(
@@ -126,7 +138,7 @@ def _budgets(groups: Sequence[Group]) -> list[str]:
 
 def counts(group: Group, found: Ending) -> str:
     """How many runs are averaged, and of how many where some are not."""
-    averaged, there = len(found.counted), len(group.runs)
+    averaged, there = len(found.averaged), len(group.runs)
     return f"{averaged} of {there}" if 0 < averaged < there else str(there)
 
 

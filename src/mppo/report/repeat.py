@@ -19,7 +19,7 @@ from mppo.files import settings
 from mppo.files.changes import MISSING, Change, compare, flags, nearest
 from mppo.files.evaluation import Evaluation
 from mppo.report.read import RunRecord
-from mppo.report.text import escaped, tag, visible
+from mppo.report.text import visible
 
 _LONGEST = 100_000  # characters; Linux takes no argument of more than 131,072 bytes
 _DEEPEST = 50  # lists in lists: Python reads no literal that is nested much deeper
@@ -33,14 +33,13 @@ class NoCommand(Exception):
     """Why no command repeats a run."""
 
 
-def section(run: RunRecord) -> str:
-    """The command as markup, or the reason why there is none."""
+def command_or_reason(run: RunRecord) -> tuple[str, str]:
+    """The command at its full length, or the reason why there is none."""
     try:
         said = command(run)
-        shown = tag("pre", tag("code", escaped(said, len(said))))
+        return visible(said, len(said)), ""
     except NoCommand as reason:
-        shown = tag("p", f"No command repeats this run: {escaped(reason, 600)}.")
-    return tag("h3", "The command to repeat it") + shown
+        return "", visible(reason, 600)
 
 
 def command(run: RunRecord) -> str:

@@ -7,19 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mppo.report.curve import Line, Summary, thinned
-
-MARKERS = (  # drawn around (0, 0), about 8 units wide
-    "M-3.6 0a3.6 3.6 0 1 0 7.2 0a3.6 3.6 0 1 0-7.2 0z",
-    "M-3.3-3.3h6.6v6.6h-6.6z",
-    "M0-4.4L4.2 3.2H-4.2z",
-    "M0-4.8L4.4 0 0 4.8-4.4 0z",
-    "M0 4.4L4.2-3.2H-4.2z",
-    "M-1.4-4.2h2.8v2.8h2.8v2.8h-2.8v2.8h-2.8v-2.8h-2.8v-2.8h2.8z",
-    "M-4-2.2L-2.2-4 0-1.8 2.2-4 4-2.2 1.8 0 4 2.2 2.2 4 0 1.8-2.2 4-4 2.2-1.8 0z",
-    "M-4.2 0L-2.1-3.7H2.1L4.2 0 2.1 3.7H-2.1z",
-)
-DASHES = (None, "7 3", "2 3", "9 3 2 3")
+from mppo.report.curve import Line, Summary, kept_points
+from mppo.report.text import Visible
 
 
 class Scale(NamedTuple):
@@ -66,10 +55,10 @@ class Scale(NamedTuple):
         return [float(f"{n * step:.12g}") for n in range(first, last + 1)]
 
 
-def fitted(values: np.ndarray, length: float, from_zero: bool = False) -> Scale:
+def fit_scale(values: np.ndarray, length: float, from_zero: bool = False) -> Scale:
     """A vertical scale that shows all the values with a little room.
 
-    >>> fitted(np.array([0.0, 10.0]), 100)
+    >>> fit_scale(np.array([0.0, 10.0]), 100)
     Scale(low=-0.4, high=10.4, length=100, flipped=True, log=False)
     """
     known = values[np.isfinite(values)]
@@ -84,7 +73,7 @@ def fitted(values: np.ndarray, length: float, from_zero: bool = False) -> Scale:
     return Scale(low, high + room, length, flipped=True)
 
 
-def fitted_log(values: np.ndarray, length: float) -> Scale | None:
+def fit_log_scale(values: np.ndarray, length: float) -> Scale | None:
     """A logarithmic scale where the values call for one: positive, over two powers of ten."""
     known = values[np.isfinite(values)]
     if not len(known) or known.min() <= 0 or known.max() < 100 * known.min():
@@ -94,51 +83,57 @@ def fitted_log(values: np.ndarray, length: float) -> Scale | None:
     return Scale(low / room, high * room, length, flipped=True, log=True)
 
 
-def n(number: float) -> str:
+def coordinate(number: float) -> str:
     """A coordinate, to a tenth.
 
-    >>> n(12.04), n(3.25), n(-0.01)
+    >>> coordinate(12.04), coordinate(3.25), coordinate(-0.01)
     ('12', '3.2', '0')
     """
     text = f"{number:.1f}".removesuffix(".0")
     return "0" if text == "-0" else text
 
 
-def line_path(line: Line, x: Scale, y: Scale, limit: int) -> str:
+def line_path(line: Line, x: Scale, y: Scale, limit: int) -> Visible:
     """A curve as path data; it is broken where nothing is known."""
-    keep = thinned(line.y, limit)
-    return _joined(x(line.x[keep]), y(line.y[keep]))
+    keep = kept_points(line.y, limit)
+    words, pen = [], "M"
+    for across, up in zip(x(line.x[keep]).tolist(), y(line.y[keep]).tolist(), strict=True):
+        if math.isfinite(up):
+            words.append(f"{pen}{coordinate(across)} {coordinate(up)}")
+        pen = "L" if math.isfinite(up) else "M"
+    return Visible("".join(words))
 
 
-def band_path(summary: Summary, x: Scale, y: Scale, limit: int) -> str:
+def band_path(summary: Summary, x: Scale, y: Scale, limit: int) -> Visible:
     """The area between low and high, as one outline for each stretch without a gap."""
-    keep = thinned(summary.mean, limit)
-    at, low, high = x(summary.x[keep]), y(summary.low[keep]), y(summary.high[keep])
-    known = np.isfinite(low) & np.isfinite(high)
-    found = []
-    for part in np.split(np.arange(len(at)), np.flatnonzero(np.diff(known.astype(int))) + 1):
-        if len(part) > 1 and known[part[0]]:
-            there = [f"{n(float(at[i]))} {n(float(high[i]))}" for i in part]
-            back = [f"{n(float(at[i]))} {n(float(low[i]))}" for i in part[::-1]]
-            found.append(f"M{'L'.join(there + back)}z")
-    return "".join(found)
+    keep = kept_points(summary.mean, limit)
+    at, low, high = (
+        list(map(coordinate, scale(values[keep]).tolist()))
+        for scale, values in ((x, summary.x), (y, summary.low), (y, summary.high))
+    )
+    outlines = []
+    for a, b in stretches(np.isfinite(summary.low[keep]) & np.isfinite(summary.high[keep])):
+        if b - a > 1:
+            there = [f"{at[i]} {high[i]}" for i in range(a, b)]
+            back = [f"{at[i]} {low[i]}" for i in range(b - 1, a - 1, -1)]
+            outlines.append(f"M{'L'.join(there + back)}z")
+    return Visible("".join(outlines))
 
 
-def _joined(xs: np.ndarray, ys: np.ndarray) -> str:
-    words, pen_up = [], True
-    for x, y in zip(xs.tolist(), ys.tolist(), strict=True):
-        if not math.isfinite(y):
-            pen_up = True
-            continue
-        words.append(f"{'M' if pen_up else 'L'}{n(x)} {n(y)}")
-        pen_up = False
-    return "".join(words)
+def blocks(there: np.ndarray, width: float, top: float, height: float) -> Visible:
+    """The cells of a row that are set, neighbours joined.
+
+    >>> blocks(np.array([0, 1, 1, 0, 1], bool), 2, 3, 1)
+    'M2 3h4v1h-4zM8 3h2v1h-2z'
+    """
+    edges = [(coordinate(a * width), coordinate((b - a) * width)) for a, b in stretches(there)]
+    return Visible("".join(f"M{start} {top}h{long}v{height}h-{long}z" for start, long in edges))
 
 
-def apart(places: list[float], gap: float, low: float, high: float) -> list[float]:
+def spread_apart(places: list[float], gap: float, low: float, high: float) -> list[float]:
     """The places moved as little as needed to lie a gap apart, within low ... high.
 
-    >>> apart([50.0, 52.0, 10.0], 10, 0, 100)
+    >>> spread_apart([50.0, 52.0, 10.0], 10, 0, 100)
     [46.0, 56.0, 10.0]
     """
     order = sorted(range(len(places)), key=lambda i: places[i])

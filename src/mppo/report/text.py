@@ -1,8 +1,7 @@
-"""Words and numbers on a page: everything that comes from a run is escaped, and shown as it is."""
+"""Words and numbers for people: nothing that comes from a run can hide, whatever it holds."""
 
 from __future__ import annotations
 
-import html
 import math
 import unicodedata
 from typing import Any
@@ -12,7 +11,11 @@ LONGEST_LABEL = 60
 _INVISIBLE = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")  # controls, bidi, surrogates, separators
 
 
-def visible(value: Any, longest: int = LONGEST) -> str:
+class Visible(str):
+    """Text that shows all that is in it, at a length that somebody chose."""
+
+
+def visible(value: Any, longest: int = LONGEST) -> Visible:
     """The value as text without anything that hides: such characters become their numbers.
 
     >>> visible("a\\u202eb"), visible("x" * 12, longest=5)
@@ -22,11 +25,20 @@ def visible(value: Any, longest: int = LONGEST) -> str:
     more = len(text) - longest
     if more > 0:
         text = text[:longest]
-    shown = text if text.isprintable() else "".join(_seen(letter) for letter in text)
-    return f"{shown}… ({more:,} more characters)" if more > 0 else shown
+    shown = text if text.isprintable() else "".join(_spell_out(letter) for letter in text)
+    return Visible(f"{shown}… ({more:,} more characters)" if more > 0 else shown)
 
 
-def _seen(letter: str) -> str:
+def visible_lines(text: str) -> Visible:
+    """Text of any length whose lines stay lines.
+
+    >>> visible_lines("a\\x1b[31mb\\n\\u202ec")
+    'a\\\\u001b[31mb\\n\\\\u202ec'
+    """
+    return Visible("\n".join(visible(line, len(line)) for line in text.split("\n")))
+
+
+def _spell_out(letter: str) -> str:
     if letter in "\n\t":
         return " "
     if unicodedata.category(letter) in _INVISIBLE:
@@ -34,65 +46,42 @@ def _seen(letter: str) -> str:
     return letter
 
 
-def shortened(text: str, longest: int) -> str:
+def shorten(text: str, longest: int) -> str:
     """The beginning of a text that is too long for its place.
 
-    >>> shortened("picking Thompson", 10)
+    >>> shorten("picking Thompson", 10)
     'picking T…'
     """
     return text if len(text) <= longest else text[: longest - 1].rstrip() + "…"
 
 
-def escaped(value: Any, longest: int = LONGEST) -> str:
-    """Text for an element or a quoted attribute.
-
-    >>> escaped("<b onload='x'>")
-    '&lt;b onload=&#x27;x&#x27;&gt;'
-    """
-    return html.escape(visible(value, longest), quote=True)
-
-
-def tag(name: str, content: str = "", /, **attributes: Any) -> str:
-    """An element around content that is markup already; attribute values are escaped here.
-
-    >>> tag("a", "run", href="#1", class_="x")
-    '<a href="#1" class="x">run</a>'
-    """
-    words = "".join(
-        f' {key.rstrip("_").replace("_", "-")}="{escaped(value)}"'
-        for key, value in attributes.items()
-        if value is not None
-    )
-    return f"<{name}{words}>{content}</{name}>"
-
-
-def value(number: float | None, digits: int = 3) -> str:
+def number(value: float | None, digits: int = 3) -> str:
     """A number for people: about that many digits, thousands apart.
 
-    >>> value(1234.56), value(0.03456), value(-2.0), value(0.0000123), value(None)
+    >>> number(1234.56), number(0.03456), number(-2.0), number(0.0000123), number(None)
     ('1,235', '0.0346', '−2', '1.23e−5', '–')
     """
-    if number is None or not math.isfinite(number):
+    if value is None or not math.isfinite(value):
         return "–"
-    if number == 0:
+    if value == 0:
         return "0"
-    size = math.floor(math.log10(abs(number)))
+    size = math.floor(math.log10(abs(value)))
     if size < -4 or size > 8:
-        mantissa, _, exponent = f"{number:.{digits - 1}e}".partition("e")
-        return _minus(f"{_trimmed(mantissa)}e{int(exponent)}")
-    return _minus(_trimmed(f"{number:,.{max(0, digits - 1 - size)}f}"))
+        mantissa, _, exponent = f"{value:.{digits - 1}e}".partition("e")
+        return _minus(f"{_trim_zeros(mantissa)}e{int(exponent)}")
+    return _minus(_trim_zeros(f"{value:,.{max(0, digits - 1 - size)}f}"))
 
 
-def steps(number: float) -> str:
+def steps(count: float) -> str:
     """Environment steps, short.
 
     >>> steps(1_500_000), steps(40_960), steps(0)
     ('1.5M', '41k', '0')
     """
     for unit, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
-        if abs(number) >= unit:
-            return value(number / unit, 3 if abs(number) < 10 * unit else 2) + letter
-    return value(number)
+        if abs(count) >= unit:
+            return number(count / unit, 3 if abs(count) < 10 * unit else 2) + letter
+    return number(count)
 
 
 def share(part: float, whole: float) -> str:
@@ -104,30 +93,16 @@ def share(part: float, whole: float) -> str:
     return f"{100 * part / whole:.0f} %" if whole > 0 else "–"
 
 
-def duration(seconds: float) -> str:
-    """A time span.
-
-    >>> duration(3.24), duration(75), duration(7300)
-    ('3.2 s', '1 min 15 s', '2 h 1 min')
-    """
-    if seconds < 60:
-        return f"{seconds:.1f} s"
-    minutes, rest = divmod(round(seconds), 60)
-    if minutes < 60:
-        return f"{minutes} min {rest} s"
-    return f"{minutes // 60} h {minutes % 60} min"
-
-
-def plural(number: int, one: str, many: str | None = None) -> str:
+def plural(count: int, one: str, many: str | None = None) -> str:
     """A count with its noun.
 
     >>> plural(1, "run"), plural(2, "run"), plural(2, "entry", "entries")
     ('1 run', '2 runs', '2 entries')
     """
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
+    return f"{count:,} {one if count == 1 else many or one + 's'}"
 
 
-def _trimmed(digits: str) -> str:
+def _trim_zeros(digits: str) -> str:
     return digits.rstrip("0").rstrip(".") if "." in digits else digits
 
 

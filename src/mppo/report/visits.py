@@ -5,19 +5,35 @@ from __future__ import annotations
 import copy
 from collections.abc import Sequence
 from functools import reduce
+from typing import NamedTuple
 
 import numpy as np
 
 from mppo.report import text
 from mppo.report.compare import Group
-from mppo.report.marks import Look
 from mppo.report.read import RunRecord
-from mppo.report.svg import MARKERS, stretches
-from mppo.report.text import escaped, tag
+from mppo.report.style import Look
+from mppo.report.svg import blocks
+from mppo.report.text import Visible
 
 SHADES = 8  # of a map of visits
 _FAINTEST = 1e-5  # share of the steps that still gets a shade
 _BRIGHTEST = 0.1
+
+
+class Map(NamedTuple):
+    """What is drawn of visits: path data for each shade, and what is said below."""
+
+    name: str
+    rows: int
+    columns: int
+    shades: list[tuple[int, str]]
+    walls: str
+    marks: list[tuple[str, int, int]]  # letters for start and goal
+    visited: int  # cells, of those that are free
+    free: int
+    share: str  # of all steps
+    look: Look | None  # of the path
 
 
 class Maze:
@@ -54,80 +70,43 @@ class Maze:
         both.counts = (self.counts.sum(0) + other.counts.sum(0))[None]
         return both
 
-    def maps(self) -> str:
+    def maps(self) -> list[Map]:
         """One map for each path, and one of all together."""
-        total = self.counts.sum()
-        single = len(self.counts) == 1
-        found = [] if single else [self.drawn("all paths", self.counts.sum(0), total, None)]
-        for path, counts in enumerate(self.counts):
-            name = "all steps" if single else f"path {path}"
-            found.append(self.drawn(name, counts, total, None if single else path))
-        caption = tag(
-            "figcaption",
-            tag("h3", "Where the paths went")
-            + tag("p", "How much of its steps each path spent in each cell.", class_="hint"),
-        )
-        return tag(
-            "figure",
-            caption + tag("div", "".join(found), class_="maps") + _shade_key(),
-            class_="chart maps-figure",
+        total = float(self.counts.sum())
+        if len(self.counts) == 1:
+            return [self.map("all steps", self.counts[0])]
+        paths = [
+            self.map(f"path {path}", counts, text.share(float(counts.sum()), total), path)
+            for path, counts in enumerate(self.counts)
+        ]
+        return [self.map("all paths", self.counts.sum(0)), *paths]
+
+    def map(self, name: str, counts: np.ndarray, share: str = "", path: int | None = None) -> Map:
+        """One map under a name."""
+        shades = np.where(counts > 0, shade(counts / max(counts.sum(), 1)), 0)
+        cells = [(level, _cells(shades == level)) for level in range(1, SHADES + 1)]
+        return Map(
+            name,
+            *self.walls.shape,
+            shades=[one for one in cells if one[1]],
+            walls=_cells(self.walls),
+            marks=self.marks,
+            visited=int(((counts > 0) & ~self.walls).sum()),
+            free=int((~self.walls).sum()),
+            share=share,
+            look=None if path is None else Look.number(path),
         )
 
-    def drawn(self, name: str, counts: np.ndarray, total: float, path: int | None) -> str:
-        """One map under a name that is markup already."""
-        rows, columns = self.walls.shape
-        steps = counts.sum()
-        shades = np.where(counts > 0, shade(counts / max(steps, 1)), 0)
-        cells = "".join(
-            f'<path class="v{level}" d="{data}"/>'
-            for level in range(1, SHADES + 1)
-            if (data := _blocks(shades == level))
-        )
-        letters = "".join(
-            f'<text x="{at + 0.5}" y="{rows - row - 0.05:g}" text-anchor="middle">{letter}</text>'
-            for letter, at, row in self.marks
-        )
-        visited = int(((counts > 0) & ~self.walls).sum())
-        free = int((~self.walls).sum())
-        drawing = tag(
-            "svg",
-            f'<path class="ground" d="M0 0h{columns}v{rows}h-{columns}z"/>{cells}'
-            f'<path class="walls" d="{_blocks(self.walls)}"/>{letters}',
-            viewBox=f"0 0 {columns} {rows}",
-            role="img",
-            aria_label=f"Map of visits: {visited} of {free} cells seen",
-            class_="map",
-        )
-        key = ""
-        if path is not None:
-            look = Look.number(path)
-            key = (
-                f'<svg class="swatch mark-only c{look.colour}" viewBox="-6 -6 12 12" '
-                f'aria-hidden="true"><path class="mark" d="{MARKERS[look.colour]}"/></svg>'
-            )
-        share = f"{text.share(steps, total)} of steps, " if path is not None else ""
-        caption = f"<b>{key}{name}</b><span>{share}{visited} of {free} cells</span>"
-        return tag("div", drawing + tag("p", caption), class_="one-map")
 
-
-def group_maps(groups: Sequence[Group]) -> str:
+def group_maps(groups: Sequence[Group]) -> list[Map]:
     """Where each configuration went: all its seeds and paths in one map."""
-    found = []
+    maps = []
     for group in groups:
         mazes = [maze for run in group.runs if (maze := Maze(run))]
         if mazes:
             whole = reduce(Maze.__add__, mazes)
-            counts = whole.counts.sum(0)
-            found.append(whole.drawn(escaped(group.label, 60), counts, counts.sum(), None))
-    if not found:
-        return ""
-    caption = tag(
-        "figcaption",
-        tag("h3", "Where they went")
-        + tag("p", "Share of the steps of all seeds and paths in each cell.", class_="hint"),
-    )
-    maps = tag("div", "".join(found), class_="maps")
-    return tag("figure", caption + maps + _shade_key(), class_="chart maps-figure")
+            maps.append(whole.map(group.label, whole.counts.sum(0)))
+    return maps
 
 
 def shade(share: np.ndarray) -> np.ndarray:
@@ -141,23 +120,7 @@ def shade(share: np.ndarray) -> np.ndarray:
     return np.clip(np.floor(part * SHADES + 1 + 1e-9), 1, SHADES).astype(int)
 
 
-def _blocks(there: np.ndarray) -> str:
-    """Cells as path data, row 0 at the bottom, neighbours of a row joined."""
-    rows = len(there)
-    return "".join(
-        f"M{a} {rows - 1 - row}h{b - a}v1h-{b - a}z"
-        for row, cells in enumerate(there)
-        for a, b in stretches(cells)
-    )
-
-
-def _shade_key() -> str:
-    blocks = "".join(
-        f'<path class="v{level}" d="M{(level - 1) * 20} 0h20v10h-20z"/>'
-        for level in range(1, SHADES + 1)
-    )
-    return (
-        '<p class="shade-key"><span>0.001 % of steps</span>'
-        f'<svg viewBox="0 0 {SHADES * 20} 10" aria-hidden="true">{blocks}</svg>'
-        "<span>10 % and more</span></p>"
-    )
+def _cells(there: np.ndarray) -> Visible:
+    """Cells as path data, row 0 at the bottom."""
+    top = len(there) - 1
+    return Visible("".join(blocks(cells, 1, top - row, 1) for row, cells in enumerate(there)))

@@ -198,9 +198,13 @@ class MPPO:
         state: Any = None,
         episode_start: Any = None,
         deterministic: bool = False,
+        own_noise: bool = False,
     ) -> tuple[Any, Any]:
-        """The action for one observation, or actions for a stack of them, and `state` unchanged."""
-        return self.agent.predict(observation, state, episode_start, deterministic)
+        """The action for one observation, or actions for a stack of them, and `state` unchanged.
+
+        With `own_noise` actions are as noisy as in training, see `Agent.predict`.
+        """
+        return self.agent.predict(observation, state, episode_start, deterministic, own_noise)
 
     def evaluate(
         self, episodes: int = 10, seed: int | None = None, deterministic: bool = False

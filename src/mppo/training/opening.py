@@ -15,6 +15,7 @@ from mppo.algorithm.iteration import State
 from mppo.algorithm.methods import Method
 from mppo.algorithm.policies import Architecture
 from mppo.algorithm.population import member
+from mppo.algorithm.styles import ALIKE
 from mppo.envs.source import AnyEnv, EnvSource, recorded_source
 from mppo.errors import BadRequest, CheckpointError
 from mppo.files import checkpoints, reader
@@ -65,6 +66,9 @@ class Opened(NamedTuple):
             i, policy = path, member(self.state.population.policy, path)  # type: ignore
         else:
             raise BadRequest(f"path is {path}; the run has the paths 0 ... {self.method.paths - 1}")
+        styles, style = self.method.styles, ALIKE
+        if styles:
+            style = styles[int(self.state.population.style[int(i)])]
         agent = Agent(
             self.method,
             self.task.spaces,
@@ -73,6 +77,7 @@ class Opened(NamedTuple):
             self.described["seed"],
             self.described["clip_actions"],
             int(i),
+            style,
         )
         rows = reader.history(self.directory)
         agent.metrics, agent.evaluations = rows.metrics, rows.evaluations

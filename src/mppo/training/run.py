@@ -172,6 +172,7 @@ class Run:
             Actor(self.architecture, member(host.policy, e), self.method.styles[host.style[e]])
             for e in range(self.envs)
         ]
+        self.collector.forget()  # the episodes of other policies are none of theirs
         self.trajectories, self._here = self.collector(actors, -1, self.iteration), True
         self.simulation = time.perf_counter() - started
         self._check = self._previous = None
@@ -191,6 +192,11 @@ class Run:
             self._check = theorem.check(rule, performance, entropy, before, picked)
         self._previous = picked
         return i, policy
+
+    @property
+    def _persistent(self) -> bool:
+        """Whether some paths act with noise that is not white."""
+        return any(not one.white for one in self.method.styles)
 
     def style_of(self, path: int) -> Style:
         """How a path explores."""
@@ -234,16 +240,21 @@ class Run:
         if self._evaluator is None:
             envs = self.task.make(max(wanted.episodes, wanted.deterministic_episodes))
             self._evaluator = Evaluator(envs, self.task.spaces, self.seed, self.clip, self.workers)
+        mean = lambda returns: returns.mean() if len(returns) else None
         actor, number = Actor(self.architecture, policy), self.iteration
         play = self._evaluator.play
         sampled = play(actor, number, wanted.episodes)
+        own = sampled
+        if self._persistent and not self.style_of(int(i)).white:
+            with_style = Actor(self.architecture, policy, self.style_of(int(i)))
+            own = play(with_style, number, wanted.episodes)
         certain = play(actor, number, wanted.deterministic_episodes, deterministic=True)
         cut = int(sampled.cut.sum() + certain.cut.sum())
+        own_noise = {"mean_return_own_noise": mean(own.returns)} if self._persistent else {}
         if cut and not self._said_cut:
             total = len(sampled.returns) + len(certain.returns)
             validation.say_cut(cut, total, self.task.name, LONGEST)
             self._said_cut = True
-        mean = lambda returns: returns.mean() if len(returns) else None
         made = {
             "steps": self.iteration * self.method.batch_size,
             "path": int(i),
@@ -251,6 +262,7 @@ class Run:
             "mean_return": mean(sampled.returns),
             "returns_deterministic": certain.returns,
             "mean_return_deterministic": mean(certain.returns),
+            **own_noise,
             "cut": cut,
         }
         return plain(made)
@@ -266,6 +278,7 @@ class Run:
             self.seed,
             self.clip,
             int(i),
+            self.style_of(int(i)),
         )
 
     def extend(self, steps: int) -> None:

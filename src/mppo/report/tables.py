@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mppo.files import changes
+from mppo.files.changes import differing
 from mppo.report import ends, text
 from mppo.report.compare import Group, run_settings
 from mppo.report.curve import interval
@@ -110,7 +110,7 @@ def evaluations(run: RunRecord, most: int = 12) -> list[Evaluated]:
 def differing_settings(groups: Sequence[Group]) -> tuple[list[str], list[tuple[Group, list[str]]]]:
     """What tells the configurations apart: the settings, and their values for each of them."""
     settings = [(group, run_settings(run)) for group in groups for run in group.runs]
-    names = changes.differing([values for _, values in settings])
+    names = differing([values for _, values in settings])
     rows: dict[tuple, tuple[Group, list[str]]] = {}
     for group, values in settings:
         cells = [values.get(name, "–") for name in names]

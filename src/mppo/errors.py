@@ -43,6 +43,12 @@ class CheckpointError(ValueError):
     exit_code = 74
 
 
+class WorkersLost(RuntimeError):
+    """What steps environments elsewhere is gone, and nothing came in its place."""
+
+    exit_code = 75
+
+
 class PassedOver(UserWarning):
     """A run goes on, but from an older checkpoint than the newest: that one is not good."""
 
@@ -62,6 +68,7 @@ FAULTS = (
     StorageFault,
     LearningFault,
     CheckpointError,
+    WorkersLost,
 )
 """What the command line answers with one line and the fault's exit code."""
 

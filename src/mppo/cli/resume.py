@@ -6,7 +6,7 @@ import os
 import sys
 from pathlib import Path
 
-from mppo.cli.parser import Parser, whole_number
+from mppo.cli.parser import Parser, number, whole_number
 from mppo.cli.train import CODES
 from mppo.errors import BadRequest
 from mppo.files.description import described
@@ -29,7 +29,10 @@ def main(command: str, words: list[str], interrupts: Interrupts) -> int:
         help="start anew, finished or not: the run in DIR is moved to DIR.aside-1 (or -2, ...), "
         "never deleted",
     )
-    add("--workers", type=whole_number, default=0, metavar="N", help="threads for stepping [all]")
+    add("--workers", type=whole_number, default=0, metavar="N", help="threads or processes [all]")
+    add("--step-timeout", type=number, default=600.0, metavar="X", help="seconds of a step [600]")
+    add("--engine", choices=("local", "ray"), default="local", help="workers here, or on Ray")
+    add("--address", metavar="ADDR", help="of a Ray cluster (a local one is started)")
     add(
         "--checkpoint-every",
         type=whole_number,
@@ -58,6 +61,7 @@ def main(command: str, words: list[str], interrupts: Interrupts) -> int:
     from mppo.files.atomic import asides
     from mppo.files.run_directory import RunDirectory
     from mppo.training.run import Run
+    from mppo.training.workers import WorkerOptions
 
     directory = RunDirectory(options.dir)
     found = directory.description_to_continue()
@@ -69,6 +73,16 @@ def main(command: str, words: list[str], interrupts: Interrupts) -> int:
         sys.path.append(os.getcwd())  # as `mppo train` did when it began
     old = described(found, options.allow_imports)
     on = recorded_source(found, None, None, options.allow_imports)
-    run = Run(old.method, on, old.steps, old.seed, old.evaluation, options.workers, old.unfinished)
+    workers = WorkerOptions(options.step_timeout, options.engine, options.address)
+    run = Run(
+        old.method,
+        on,
+        old.steps,
+        old.seed,
+        old.evaluation,
+        options.workers,
+        old.unfinished,
+        workers,
+    )
     options.tensorboard |= (directory.path / "tensorboard").is_dir()  # curves without a gap
     return carry_out(run, directory, old.method_name, options, interrupts, loggers_of(options))

@@ -10,7 +10,7 @@ import textwrap
 from collections.abc import Sequence
 from functools import cache, lru_cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from mppo.algorithm.methods import COMPONENTS, METHODS, Method
 from mppo.cli import fields
@@ -50,7 +50,8 @@ CODES = """\
 0 done; 2 a request that cannot be met as it stands; 65 a fault of the
 environment; 70 an error of mppo, or an update that was not finite;
 73 another process writes there; 74 a file cannot be written, or no checkpoint
-is good; 130, 143 stopped by a signal and saved"""
+is good; 75 all workers are gone and none came; 130, 143 stopped by a signal and
+saved"""
 
 
 def main(command: str, words: list[str], interrupts: Interrupts) -> int:
@@ -129,7 +130,15 @@ def _own_fields() -> tuple[fields.Option, ...]:
             0,
             "Iterations between checkpoints; 0: often enough to lose a minute at most.",
         ),
-        field("workers", int, 0, "Threads that step environments; 0: all cores."),
+        field(
+            "workers",
+            int,
+            0,
+            "Threads, or processes for environments in Python; 0: as many as pay.",
+        ),
+        field("step_timeout", float, 600.0, "Seconds that a step in a worker process may take."),
+        field("engine", Literal["local", "ray"], "local", "Workers here, or on a Ray cluster."),
+        field("address", str | None, None, "Of the Ray cluster; else one is started.", "ADDR"),
         field(
             "wrappers",
             tuple[str, ...],
@@ -161,6 +170,7 @@ def _train(options: Any, method: Method, env_kwargs: dict[str, Any], interrupts:
     from mppo.files.evaluation import Evaluation
     from mppo.files.run_directory import RunDirectory
     from mppo.training.run import Run
+    from mppo.training.workers import WorkerOptions
 
     beside = options.eval_deterministic_episodes
     evaluation = Evaluation(
@@ -171,7 +181,8 @@ def _train(options: Any, method: Method, env_kwargs: dict[str, Any], interrupts:
     wrappers = [imported_wrapper(name) for name in options.wrappers]
     on = env_source(options.env, wrappers=wrappers, **env_kwargs)
     loggers = loggers_of(options)
-    run = Run(method, on, options.steps, options.seed, evaluation, options.workers)
+    workers = WorkerOptions(options.step_timeout, options.engine, options.address)
+    run = Run(method, on, options.steps, options.seed, evaluation, options.workers, options=workers)
     directory = RunDirectory(options.out or _free_directory(on.name, options.method, options.seed))
     return carry_out(run, directory, options.method, options, interrupts, loggers)
 

@@ -146,8 +146,9 @@ class CheckedVectorEnv(VectorEnv):
         text = repr(value) if len(repr(value)) <= 300 else repr(value)[:300] + " ..."
         raise EnvironmentFault(
             f'environment "{self.name}" broke its contract: {field} = {text}; environment '
-            f"{self.first + i}, reset with seed {self._seeds[i]}, episode {self._episodes[i]} after that, step "
-            f"{self._steps[i]}, last action {np.asarray(self._actions[i]).tolist()!r}"
+            f"{self.first + i}, reset with seed {self._seeds[i]}, episode {self._episodes[i]} "
+            f"after that, step {self._steps[i]}, last action "
+            f"{np.asarray(self._actions[i]).tolist()!r}"
         ) from cause
 
     def render(self) -> tuple[Any, ...]:

@@ -12,6 +12,7 @@ import gymnasium
 from gymnasium.envs.registration import EnvSpec
 from gymnasium.vector import VectorEnv
 
+from mppo import envs
 from mppo.envs.checked import CheckedVectorEnv
 from mppo.envs.wrapping import Wrap, name_of_wrapper, wrapped
 from mppo.errors import in_words
@@ -35,6 +36,7 @@ class Recipe:
     function: Callable[[], Any] | None = None
     kwargs: dict[str, Any] = field(default_factory=dict)
     wrappers: tuple[Wrap, ...] = ()
+    native: bool = False  # whether it is one of ours, stepped by compiled code
 
     def __call__(self) -> gymnasium.Env:
         """A fresh environment."""
@@ -47,6 +49,10 @@ class Recipe:
 
     def vector(self, first: int = 0) -> VectorEnv:
         """One environment, number `first` of its run, as a collector takes it."""
+        if self.native:
+            found = envs.native_vector(self.name, 1, **self.kwargs)
+            assert found is not None
+            return found
         vector = CheckedVectorEnv([self], self.name)
         vector.first = first
         return vector

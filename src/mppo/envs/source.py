@@ -44,7 +44,7 @@ class EnvSource:
     shared: bool = False  # training and evaluation step the same instance
     applied: tuple[Wrap, ...] = ()  # wrappers, innermost first
     from_python: bool = False  # a callable, an object, arguments beyond JSON: no name makes it
-    recipe: Recipe | None = None  # how another process makes one, where it is made by Python
+    recipe: Recipe | None = None  # how another process makes one
 
     @property
     def wrappers(self) -> tuple[str, ...]:
@@ -170,7 +170,7 @@ def _registered(env_id: str, kwargs: dict, wrappers: tuple[Wrap, ...] = ()) -> E
         of_the_paper,
         applied=wrappers,
         from_python=not _recordable(kwargs),
-        recipe=None if native is not None else Recipe(name, spec, None, kwargs, wrappers),
+        recipe=Recipe(name, spec, None, kwargs, wrappers, native is not None),
     )
 
 

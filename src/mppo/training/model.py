@@ -32,6 +32,7 @@ from mppo.training import validation
 from mppo.training.loop import Callback, Training, describe
 from mppo.training.run import Row, Run
 from mppo.training.start import begin_or_extend
+from mppo.training.workers import STEP_TIMEOUT, WorkerOptions
 
 Path_ = str | os.PathLike[str]
 EVALUATED_AT_ONCE = 10  # environments side by side
@@ -65,6 +66,9 @@ class MPPO:
         eval_deterministic_episodes: int | None = None,
         checkpoint_every: int = 0,
         workers: int = 0,
+        step_timeout: float = STEP_TIMEOUT,
+        engine: str = "local",
+        address: str | None = None,
         tensorboard_log: Path_ | None = None,
         loggers: Sequence[Logger] = (),
         verbose: int = 0,
@@ -82,7 +86,8 @@ class MPPO:
             eval_every, eval_episodes, eval_episodes if beside is None else beside
         )
         on = env_source(env, wrappers=wrappers, **(env_kwargs or {}))
-        run = Run(chosen, on, chosen.batch_size, seed, evaluation, workers)
+        options = WorkerOptions(step_timeout, engine, address)
+        run = Run(chosen, on, chosen.batch_size, seed, evaluation, workers, options=options)
         name = method if isinstance(method, str) else settings.name_of(chosen)
         self._set_up(run, name, out, checkpoint_every, verbose)
         self._loggers, self._from_scratch = list(loggers), from_scratch

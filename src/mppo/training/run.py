@@ -30,9 +30,11 @@ from mppo.machine.lazy import jax
 from mppo.machine.seeding import Role, sequence
 from mppo.machine.threads import available_cores
 from mppo.rollouts.collector import Collector
+from mppo.rollouts.distributed import DistributedCollector
 from mppo.rollouts.evaluator import LONGEST, Evaluator
 from mppo.training import validation
 from mppo.training.programs import Programs, programs
+from mppo.training.workers import Measured, WorkerOptions, collector_of
 
 Row = dict[str, Any]
 
@@ -66,6 +68,7 @@ class Run:
         evaluation: Evaluation,
         workers: int = 0,
         unfinished: Unfinished | None = None,
+        options: WorkerOptions = WorkerOptions(),  # noqa: B008  (frozen)
     ):
         validation.check(method, steps, seed, evaluation, workers)
         validation.refuse_sharing(on, method, evaluation)
@@ -87,12 +90,14 @@ class Run:
         key = jax.random.key(int(sequence(seed, Role.PARAMETERS).generate_state(1)[0]))
         self.state: State = self.programs.init(key)
         self.iteration = 0  # how many are done
-        self.workers = workers or available_cores()
+        self.workers, self._wanted = workers or available_cores(), workers
+        self.options: WorkerOptions = options
+        self.notes: list[str] = []  # what was said of workers, until somebody takes it
         self.doing = "compiling the first programs"  # for whoever watches
         self.simulation = 0.0  # seconds that the last rollout took
         self.trajectories: Trajectories | None = None  # of the last iteration
         self.visits: np.ndarray | None = None  # [K, rows, columns], where there are cells to count
-        self._collector: Collector | None = None
+        self._collector: Collector | DistributedCollector | None = None
         self._evaluator: Evaluator | None = None
         self._previous: int | None = None  # the pick before
         self._here = False  # whether anything was collected in these environments
@@ -116,20 +121,18 @@ class Run:
         return sum(leaf.nbytes for leaf in jax.tree.leaves(self.state))
 
     @property
-    def collector(self) -> Collector:
+    def collector(self) -> Collector | DistributedCollector:
         """The training environments, made when first needed."""
         if self._collector is None:
-            self._collector = Collector(
-                self.task.make(self.envs),
-                self.task.spaces,
-                self.method.batch_size // self.envs,
-                self.seed,
-                self.method.episodes,
-                self.clip,
-                self.method.gamma,
-                self.workers,
-            )
+            self._collector = collector_of(self, self._wanted)
         return self._collector
+
+    @property
+    def _maze(self) -> MazeVector | None:
+        """The maze whose cells are counted, if it is one; workers have none."""
+        collector = self.collector
+        envs = collector.envs if isinstance(collector, Collector) else None
+        return envs if isinstance(envs, MazeVector) else None
 
     def iterate(self) -> Row:
         """One iteration of Algorithm 1 and its row, of plain values."""
@@ -138,7 +141,11 @@ class Run:
         )
         learn = self.programs.measure_only if measuring else self.programs.learn
         previous = self._previous
-        self.state, metrics = iterate(self._pick, self._collect, learn, self.state)
+        try:
+            self.state, metrics = iterate(self._pick, self._collect, learn, self.state)
+        except BaseException:  # nothing has changed: it may be saved, and tried again
+            self._previous = previous
+            raise
         row = jax.device_get(metrics)
         if not row.pop("finite"):
             self._previous = previous
@@ -183,9 +190,14 @@ class Run:
         started = time.perf_counter()
         self.doing = f"collecting with path {path}"
         actor = Actor(self.architecture, policy, self.style_of(path))
-        self.trajectories, self._here = self.collector(actor, path, iteration), True
-        if isinstance(self.collector.envs, MazeVector):
-            self._count_visits(self.collector.envs, self.trajectories, path)
+        collector, measured = self.collector, None
+        if isinstance(collector, Collector) and not (self._here or self._wanted):
+            measured = Measured(actor, self.task.spaces)
+        self.trajectories, self._here = collector(actor, path, iteration), True
+        if measured is not None and not self.task.native and isinstance(collector, Collector):
+            self._collector = measured.reconsidered(self, collector, path, self.trajectories)
+        if (maze := self._maze) is not None:
+            self._count_visits(maze, self.trajectories, path)
         self.simulation = time.perf_counter() - started
         self.doing = f"improving path {path}" if self._learnt else "compiling the update"
         self._learnt = True
@@ -212,11 +224,12 @@ class Run:
         self.doing = "evaluating"
         i, policy = self.programs.report(self.state)
         wanted = self.evaluation
-        if self._evaluator is None:
+        elsewhere = isinstance(self.collector, DistributedCollector)
+        if self._evaluator is None and not elsewhere:
             envs = self.task.make(max(wanted.episodes, wanted.deterministic_episodes))
             self._evaluator = Evaluator(envs, self.task.spaces, self.seed, self.clip, self.workers)
         actor, number = Actor(self.architecture, policy), self.iteration
-        play = self._evaluator.play
+        play = self.collector.play if elsewhere else self._evaluator.play  # type: ignore
         sampled = play(actor, number, wanted.episodes)
         certain = play(actor, number, wanted.deterministic_episodes, deterministic=True)
         cut = int(sampled.cut.sum() + certain.cut.sum())
@@ -316,9 +329,9 @@ class Run:
         self, visits: np.ndarray | None, here: bool, found: Checkpoint
     ) -> np.ndarray | None:
         """The counts of cells, there exactly if there are cells and something was counted."""
-        envs, wanted = self.collector.envs, None
-        if isinstance(envs, MazeVector) and here:
-            wanted = (self.method.paths, *envs.layout.walls.shape), np.dtype(np.int64)
+        maze, wanted = self._maze, None
+        if maze is not None and here:
+            wanted = (self.method.paths, *maze.layout.walls.shape), np.dtype(np.int64)
         if (None if visits is None else (visits.shape, visits.dtype)) != wanted:
             raise CheckpointError(f'"{found.path}" does not hold the visits of this run')
         return visits if visits is None else visits.copy()  # what is read may not be written to

@@ -18,6 +18,7 @@ from mppo.files.run_directory import RunDirectory
 from mppo.loggers import Logger
 from mppo.training.loop import Callback, Training, describe
 from mppo.training.run import Run
+from mppo.training.workers import STEP_TIMEOUT, WorkerOptions
 
 
 def train(
@@ -32,6 +33,9 @@ def train(
     eval_deterministic_episodes: int | None = None,
     checkpoint_every: int = 0,
     workers: int = 0,
+    step_timeout: float = STEP_TIMEOUT,
+    engine: str = "local",
+    address: str | None = None,
     callback: Callback | None = None,
     env_kwargs: dict[str, Any] | None = None,
     wrappers: Sequence[Callable[[Any], Any]] = (),
@@ -45,14 +49,17 @@ def train(
     and the same call takes up an interrupted run where it was left; `from_scratch` moves the run
     that is there to another name instead. `callback(event, row)` is called with "iteration" and
     "evaluation" rows; returning False stops the run after that row.
-    `mppo.callbacks` has the usual ones, `mppo.loggers` what `loggers` may be.
+    `mppo.callbacks` has the usual ones, `mppo.loggers` what `loggers` may be. `workers` are
+    threads for compiled environments and processes for those written in Python, where a step may
+    take `step_timeout` seconds; with `engine="ray"` they are on the cluster at `address`.
     """
     chosen = settings.method_named(method) if isinstance(method, str) else method
     chosen = settings.overridden(chosen, overrides or {})
     beside = eval_episodes if eval_deterministic_episodes is None else eval_deterministic_episodes
     evaluation = Evaluation(eval_every, eval_episodes, beside)
     on = env_source(env, wrappers=wrappers, **(env_kwargs or {}))
-    run = Run(chosen, on, steps, seed, evaluation, workers)
+    options = WorkerOptions(step_timeout, engine, address)
+    run = Run(chosen, on, steps, seed, evaluation, workers, options=options)
     name = method if isinstance(method, str) else settings.name_of(chosen)
     try:
         if out is None:

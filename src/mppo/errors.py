@@ -71,6 +71,7 @@ FAULTS = (
     WorkersLost,
 )
 """What the command line answers with one line and the fault's exit code."""
+_OF_SCREENS = ("display", "glfw", "x11", "opengl", "video device", "xcb")
 
 
 def did_you_mean(word: str, known: Iterable[str], then: str = "") -> str:
@@ -103,6 +104,21 @@ def in_words(error: BaseException) -> str:
         return f"{kind}: {said}" if said else kind
     where = raised[-1]
     return f"{kind} in {where.filename}, line {where.lineno}: {where.line}".removesuffix(": ")
+
+
+def display_hint(error: BaseException) -> str:
+    """The way out to append where an environment seems to have missed a screen, or nothing.
+
+    >>> display_hint(RuntimeError("no such file"))
+    ''
+    """
+    said = in_words(error).lower()
+    if not any(word in said for word in _OF_SCREENS):
+        return ""
+    return (
+        "; it seems to need a display: leave out render_mode, or draw without a screen "
+        "(MUJOCO_GL=egl, SDL_VIDEODRIVER=dummy, xvfb-run)"
+    )
 
 
 def no_schedule(name: str, value: object) -> str:

@@ -185,34 +185,9 @@ def test_workers_do_not_load_jax_and_copy_what_they_see():
 
 def test_what_needs_a_screen_is_told_how_to_do_without(tmp_path):
     collect = distributed(partial(Screen, str(tmp_path / "marker")))
-    with pytest.raises(EnvironmentFault, match=r"DISPLAY .* needs a display: leave out render_m"):
+    with pytest.raises(EnvironmentFault, match=r"DISPLAY .* need a display: leave out render_m"):
         collect(ACTOR, 0, 0)
     collect.close()
-
-
-def test_an_environment_that_prints_without_end_does_not_block(tmp_path):
-    """Whether or not anybody reads its lines, it is named after the time that a step may take."""
-    script = tmp_path / "prints.py"
-    script.write_text(
-        "from functools import partial\n"
-        "from tests.rollouts.odd_worlds import Pier\n"
-        "import mppo\n"
-        "if __name__ == '__main__':\n"
-        "    mppo.train('trpo', partial(Pier, 'prints', 65), steps=1024, workers=2,\n"
-        "               step_timeout=1.0, eval_every=0,\n"
-        "               overrides={'batch_size': 128, 'envs': 2, 'network.hidden': (4,)})\n"
-    )
-    path = os.pathsep.join([str(Path(__file__).parents[2]), *sys.path])
-    ended = subprocess.run(
-        [sys.executable, script],
-        env={**os.environ, "PYTHONPATH": path},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-        timeout=100,
-    )
-    assert ended.returncode == 1
-    assert "hangs: environment" in ended.stderr.splitlines()[-1]
 
 
 def test_what_cannot_be_sent_is_named_with_the_way_out():

@@ -18,7 +18,7 @@ from mppo.acting.spaces import Spaces
 from mppo.envs.checked import CheckedVectorEnv
 from mppo.envs.recipe import Recipe
 from mppo.envs.wrapping import Borrowed, Wrap, imported_wrapper, name_of_wrapper, wrapped
-from mppo.errors import BadRequest, did_you_mean, in_words
+from mppo.errors import BadRequest, did_you_mean, display_hint, in_words
 
 MOST_ENVS = 64
 MakeEnv = Callable[[], gymnasium.Env | VectorEnv]
@@ -195,7 +195,7 @@ def _refusing(name: str, kwargs: dict) -> Iterator[None]:
     except Exception as error:
         given = f" with {kwargs}" if kwargs else ""
         raise BadRequest(
-            f'cannot make the environment "{name}"{given}: {in_words(error)}'
+            f'cannot make the environment "{name}"{given}: {in_words(error)}{display_hint(error)}'
         ) from error
 
 

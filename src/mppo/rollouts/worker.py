@@ -17,15 +17,9 @@ from mppo.acting.spaces import Spaces
 from mppo.algorithm.types import Trajectories
 from mppo.envs.contract import Resumable
 from mppo.envs.recipe import Recipe
-from mppo.errors import FAULTS, EnvironmentFault, in_words
+from mppo.errors import FAULTS, EnvironmentFault, display_hint, in_words
 from mppo.rollouts.collector import Buffers, Collector
 from mppo.rollouts.evaluator import Episodes, Evaluator
-
-DISPLAY = ("display", "glfw", "x11", "opengl", "egl", "video device", "xcb")
-NO_DISPLAY = (
-    "; it seems to need a display: leave out render_mode, or draw without a screen "
-    "(MUJOCO_GL=egl, SDL_VIDEODRIVER=dummy, xvfb-run)"
-)
 
 
 @dataclass(frozen=True)
@@ -214,6 +208,4 @@ def failed(error: BaseException, name: str, where: str) -> Failed:
         text = f"{error}{at if error.__cause__ is not None else ''}"
     else:
         text = f'environment "{name}" failed in a worker: {in_words(error)}{at}; {where}'
-    if any(word in in_words(cause).lower() for word in DISPLAY):
-        text += NO_DISPLAY
-    return Failed(kind, text)
+    return Failed(kind, text + display_hint(cause))

@@ -8,6 +8,7 @@ import pytest
 
 from mppo.envs.source import env_source
 from mppo.files.evaluation import Evaluation
+from mppo.rollouts.distributed import DistributedCollector
 from mppo.training.run import Run
 from mppo.training.workers import WorkerOptions
 from tests.rollouts.odd_worlds import Pier
@@ -25,6 +26,7 @@ def cluster(monkeypatch):
     from ray.cluster_utils import Cluster
 
     monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+    monkeypatch.setenv("RAY_worker_niceness", "0")
     head = {"num_cpus": 0, "object_store_memory": STORE, "include_dashboard": False}
     made = Cluster(initialize_head=True, head_node_args=head)
     made.nodes = [made.add_node(num_cpus=1, object_store_memory=STORE)]
@@ -74,9 +76,9 @@ def test_nodes_come_and_go_and_the_bits_stay(cluster, episodes):
     *found, seconds = carried_out(run, change)
     assert found == wanted
     print("seconds of each batch:", [round(s, 2) for s in seconds])
-    one = STEPS * 4 * 0.005
-    assert seconds[2] < 0.75 * one  # two nodes
-    assert seconds[3] < 2 * one  # what was lost is less than one batch of one node
+    collector = run.collector
+    assert isinstance(collector, DistributedCollector)
+    assert collector.pool.deaths == 1  # so one environment's share was computed twice, no more
 
 
 def test_robots_of_ours_run_there_too(cluster):

@@ -128,6 +128,15 @@ class Run:
         return self._collector
 
     @property
+    def steppers(self) -> tuple[int, str]:
+        """How many of what step the environments, as far as that is settled."""
+        if self.task.native and self.options.engine == "local":
+            return self.workers, "thread"
+        if self.options.engine == "ray":
+            return self._wanted or self.envs, "Ray actor"
+        return min(max(self._wanted, 1), self.envs), "process"
+
+    @property
     def _maze(self) -> MazeVector | None:
         """The maze whose cells are counted, if it is one; workers have none."""
         collector = self.collector

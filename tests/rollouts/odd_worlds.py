@@ -47,9 +47,10 @@ class Pier(gymnasium.Env):
 
     def misbehave(self) -> None:
         if self.marker:
-            if Path(self.marker).exists():
+            try:
+                Path(self.marker).touch(exist_ok=False)
+            except FileExistsError:
                 return
-            Path(self.marker).touch()
         if self.trouble == "exits":
             os._exit(3)
         if self.trouble == "is killed":

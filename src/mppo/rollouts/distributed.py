@@ -48,9 +48,9 @@ class DistributedCollector:
         self._path = None  # if anything goes wrong, the next batch starts new episodes
         taken = self.pool.carry_out(actor, jobs, self._prepared)
         found = [one.trajectories for one in taken]
-        fields = [np.concatenate(part) for part in zip(*(one[:-1] for one in found), strict=True)]
-        earlier = Earlier(*map(np.concatenate, zip(*(one[-1] for one in found), strict=True)))
-        trajectories = Trajectories(*fields, earlier)
+        merge = lambda parts: map(np.concatenate, zip(*parts, strict=True))
+        earlier = Earlier(*merge(one.earlier for one in found))
+        trajectories = Trajectories(*merge(one[:-1] for one in found), earlier=earlier)
         self._path, self._states = path, [one.state for one in taken]
         if self.setup.episodes == "continue" and None in self._states:
             self._past.append((path, iteration, trajectories.actions))

@@ -18,12 +18,13 @@ import warnings
 from collections.abc import Iterator, Sequence
 from multiprocessing import connection, util
 from multiprocessing.reduction import ForkingPickler
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from mppo.acting.actor import Actor
-from mppo.algorithm.types import Trajectories
+from mppo.algorithm.types import Earlier, Trajectories
 from mppo.errors import BadRequest, in_words
-from mppo.rollouts.evaluator import Episodes
 from mppo.rollouts.pool import Ready, WorkerDied
 from mppo.rollouts.shared_memory import Layout, SharedBatch, layout_of
 from mppo.rollouts.worker import (
@@ -44,6 +45,13 @@ UNGUARDED = (
     "training was begun while a worker process imported the script: what starts it must stand "
     'under `if __name__ == "__main__":`'
 )
+
+
+class Taken(NamedTuple):
+    """What is sent of a stretch: all but the rows, which are in shared memory."""
+
+    earlier: Earlier
+    state: dict[str, np.ndarray] | None
 
 
 class Processes:
@@ -117,7 +125,7 @@ class ProcessWorker:
             raise WorkerDied(self._how()) from error
         self._actor = actor
 
-    def answer(self) -> Ready | Failed | Collected | Episodes:
+    def answer(self) -> Any:
         """What it answered."""
         try:
             said = self.connection.recv() if self.connection.poll() else None
@@ -125,12 +133,12 @@ class ProcessWorker:
             raise WorkerDied(self._how()) from error
         if said is None:
             raise WorkerDied(self._how())
-        if isinstance(self._job, Job) and isinstance(said, tuple) and type(said) is tuple:
-            earlier, state = said
-            rows = self._batch.rows(self._job.environment)
-            fields = {name: getattr(rows, name) for name in Trajectories._fields[:-1]}
-            return Collected(Trajectories(**fields, earlier=earlier), state)
-        return said
+        if not isinstance(said, Taken):
+            return said
+        assert isinstance(self._job, Job)
+        rows = self._batch.rows(self._job.environment)
+        fields = {name: getattr(rows, name) for name in Trajectories._fields[:-1]}
+        return Collected(Trajectories(**fields, earlier=said.earlier), said.state)
 
     def progress(self) -> int:
         """Steps of the job that have been taken."""
@@ -195,7 +203,7 @@ def serve(theirs: Any, layout: Layout, name: str, slot: int, dies_with_thread: b
 
 
 def _work(theirs: Any, stepper: Stepper, batch: SharedBatch) -> None:
-    actor = None
+    actor: Any = None
     while (message := theirs.recv()) is not None:
         actor, job = message[0] or actor, message[1]
         rows = batch.rows(job.environment if isinstance(job, Job) else 0)
@@ -205,7 +213,7 @@ def _work(theirs: Any, stepper: Stepper, batch: SharedBatch) -> None:
         except MemoryError as error:
             said = failed(error, stepper.setup.recipe.name, job.where(0))
         if isinstance(said, Collected):
-            said = (said.trajectories.earlier, said.state)  # the rest is in shared memory
+            said = Taken(said.trajectories.earlier, said.state)
         theirs.send(said)
 
 

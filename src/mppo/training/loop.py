@@ -168,7 +168,9 @@ class Training:
     def _note(self) -> None:
         """Write down what was said of workers."""
         notes, self.run.notes = self.run.notes, []
-        for note in notes if self.directory is not None else ():
+        if self.directory is None:
+            return
+        for note in notes:
             self.directory.event("workers", iteration=self.run.iteration, message=note)
 
     def _at_boundary(self) -> bool:

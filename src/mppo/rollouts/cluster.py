@@ -13,7 +13,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from mppo.acting.actor import Actor
-from mppo.errors import BadRequest
+from mppo.envs.recipe import WAY_OUT
+from mppo.errors import BadRequest, in_words
 from mppo.machine.threads import available_cores
 from mppo.rollouts.collector import Buffers
 from mppo.rollouts.pool import Ready, WorkerDied
@@ -60,7 +61,13 @@ class Cluster:
         self._begun = not self.ray.is_initialized()
         if self._begun:
             _connect(self.ray, address, wanted)
-        self._setup = self.ray.put(setup)
+        try:
+            self._setup = self.ray.put(setup)
+        except Exception as error:  # whatever a user's object raises when it is to be copied
+            raise BadRequest(
+                f'what makes "{setup.recipe.name}" cannot be sent to a cluster: '
+                f"{in_words(error).splitlines()[0]}; {WAY_OUT}"
+            ) from error
         # max_concurrency: it steps in one thread, and answers in another meanwhile
         self._class = self.ray.remote(num_cpus=1, max_restarts=0, max_concurrency=2)(RayStepper)
         self._policy: tuple[Actor, Any] | None = None

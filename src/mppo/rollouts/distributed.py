@@ -76,7 +76,7 @@ class DistributedCollector:
         if not episodes:
             return Episodes(np.zeros(0), np.zeros(0, int), np.zeros(0, bool))
         jobs = [EpisodeJob(number, e, deterministic) for e in range(episodes)]
-        played = self.pool.carry_out(actor, jobs, lambda worker, job: job)
+        played = self.pool.carry_out(actor, jobs, None)
         return Episodes(*map(np.concatenate, zip(*played, strict=True)))
 
     def get_state(self) -> dict[str, np.ndarray]:

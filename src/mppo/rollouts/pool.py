@@ -77,14 +77,17 @@ class Pool:
         self._engine, self._say, self._start_timeout = engine, say, start_timeout
         self._places: list[Place] = []
         self._counts: Counter[Any] = Counter()
+        self._bound = True
 
     def carry_out(
-        self, actor: Actor, jobs: Sequence[Any], prepared: Callable[[Worker, Any], Any]
+        self, actor: Actor, jobs: Sequence[Any], prepared: Callable[[Worker, Any], Any] | None
     ) -> list[Any]:
         """The results of all jobs, in their order; `prepared` fits a job to the worker it meets.
 
-        Job n goes to worker n modulo their number. After any error all workers are ended.
+        Job n goes to worker n modulo their number, and stays with it; without `prepared`, whoever
+        has nothing left to do takes the next one. After any error all workers are ended.
         """
+        self._bound = prepared is not None
         try:
             return self._carry_out(actor, jobs, prepared)
         except BaseException:
@@ -103,7 +106,7 @@ class Pool:
         self._places.clear()
 
     def _carry_out(
-        self, actor: Actor, jobs: Sequence[Any], prepared: Callable[[Worker, Any], Any]
+        self, actor: Actor, jobs: Sequence[Any], prepared: Callable[[Worker, Any], Any] | None
     ) -> list[Any]:
         self._counts.clear()
         self._fit(len(jobs))
@@ -141,7 +144,7 @@ class Pool:
             return
         place.job, place.since, place.steps = job, time.monotonic(), 0
         try:
-            place.worker.give(actor, prepared(place.worker, job))
+            place.worker.give(actor, prepared(place.worker, job) if prepared else job)
         except WorkerDied as died:
             self._replace(place, died)
 
@@ -149,7 +152,8 @@ class Pool:
         if place.jobs:
             return place.jobs.popleft()
         for other in self._places:  # one that has not started yet would keep all waiting
-            if other.jobs and not other.ready and (other.replaces or self._engine.moves_work):
+            late = not other.ready and (other.replaces or self._engine.moves_work)
+            if other.jobs and (late or not self._bound):
                 return other.jobs.popleft()
         return None
 

@@ -148,8 +148,7 @@ class ProcessWorker:
 
     def kill(self) -> None:
         """End it at once, with all that its environments started."""
-        with contextlib.suppress(OSError):
-            os.killpg(self.process.pid, signal.SIGKILL)
+        _kill_group(self.process.pid)
         self.process.kill()
         self.process.join()
         self.connection.close()
@@ -221,7 +220,8 @@ def _prepare(slot: int, dies_with_thread: bool) -> None:
     """A session of its own: keys pressed in the terminal are for the parent alone."""
     parent = multiprocessing.parent_process()
     assert parent is not None
-    os.setsid()
+    if hasattr(os, "setsid"):
+        os.setsid()
     for number in (signal.SIGINT, signal.SIGTERM):  # the parent finishes the iteration first
         signal.signal(number, _pass)  # SIG_IGN would be inherited by what environments start
     threading.Thread(target=_watch, args=(parent.sentinel,), daemon=True).start()
@@ -237,7 +237,15 @@ def _pass(number: int, frame: Any) -> None:
 
 def _watch(parent: Any) -> None:
     connection.wait([parent])
-    os.killpg(os.getpid(), signal.SIGKILL)
+    _kill_group(os.getpid())
+    os._exit(1)
+
+
+def _kill_group(leader: int) -> None:
+    """End a worker with all that its environments have started, where there are groups."""
+    if hasattr(os, "killpg"):
+        with contextlib.suppress(OSError):
+            os.killpg(leader, signal.SIGKILL)
 
 
 def _in_main_thread() -> bool:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import contextlib
+import shutil
 from multiprocessing.shared_memory import SharedMemory
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from mppo.acting.spaces import Spaces
+from mppo.errors import BadRequest
 from mppo.rollouts.collector import Buffers
 
+_PLACE = Path("/dev/shm")  # where Linux keeps it
 _LINE = 64  # bytes; no two arrays share a cache line
 
 
@@ -41,6 +45,15 @@ def layout_of(spaces: Spaces, envs: int, steps: int) -> Layout:
     return Layout(envs, steps, spaces.observation_size, spaces.head.size)
 
 
+def _require(size: int) -> None:
+    """Raise where there is no room: the system would end whoever writes, without a word."""
+    if _PLACE.is_dir() and (free := shutil.disk_usage(_PLACE).free) < size:
+        raise BadRequest(
+            f"worker processes need {size / 2**20:,.0f} MB of shared memory, and {_PLACE} has "
+            f"{free / 2**20:,.0f} MB left; give it more (docker run --shm-size), or use --workers 1"
+        )
+
+
 class EnvironmentRows(Buffers):
     """The rows of one environment, as views [1, T, ...] of the arrays of all."""
 
@@ -59,6 +72,8 @@ class SharedBatch:
             places.append((key, shape, kind, size))
             size += -(-int(np.prod(shape)) * np.dtype(kind).itemsize // _LINE) * _LINE
         self._made = name is None
+        if self._made:
+            _require(size)
         self._segment = SharedMemory(name, create=self._made, size=max(size, _LINE))
         self.arrays: dict[str, np.ndarray] = {
             key: np.ndarray(shape, kind, self._segment.buf, at) for key, shape, kind, at in places

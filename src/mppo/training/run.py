@@ -92,6 +92,7 @@ class Run:
         self.iteration = 0  # how many are done
         self.workers, self._wanted = workers or available_cores(), workers
         self.options: WorkerOptions = options
+        self._undecided = not workers  # whether processes would pay
         self.notes: list[str] = []  # what was said of workers, until somebody takes it
         self.doing = "compiling the first programs"  # for whoever watches
         self.simulation = 0.0  # seconds that the last rollout took
@@ -200,10 +201,11 @@ class Run:
         self.doing = f"collecting with path {path}"
         actor = Actor(self.architecture, policy, self.style_of(path))
         collector, measured = self.collector, None
-        if isinstance(collector, Collector) and not (self._here or self._wanted):
+        if self._undecided and not self.task.native and isinstance(collector, Collector):
             measured = Measured(actor, self.task.spaces)
+        self._undecided = False
         self.trajectories, self._here = collector(actor, path, iteration), True
-        if measured is not None and not self.task.native and isinstance(collector, Collector):
+        if measured is not None and isinstance(collector, Collector):
             self._collector = measured.reconsidered(self, collector, path, self.trajectories)
         if (maze := self._maze) is not None:
             self._count_visits(maze, self.trajectories, path)
@@ -289,6 +291,7 @@ class Run:
         self.close()
         self._collector = self._evaluator = self.visits = None
         self.task, self.envs, self.unfinished, self._here = on, envs, unfinished, False
+        self._undecided = not self._wanted
         self.programs = programs(self.method, self.architecture, unfinished)
 
     def snapshot(self) -> tuple[dict[str, np.ndarray], Row]:

@@ -15,6 +15,7 @@ from mppo.acting.spaces import Spaces
 from mppo.algorithm.networks import Mlp
 from mppo.algorithm.types import Trajectories
 from mppo.envs.batch import lanes_of
+from mppo.envs.contract import Resumable
 from mppo.errors import BadRequest, SettingsWarning
 from mppo.machine.durations import duration
 from mppo.machine.threads import available_cores
@@ -125,7 +126,7 @@ def _obstacle(run: Run) -> tuple[str, bool]:
     if run.task.recipe is None:
         what = "a single instance" if run.task.count == 1 and run.task.shared else "a vector"
         return f"it is {what} of yours; give an id, or a callable that makes one", False
-    reason = run.task.recipe.obstacle()
+    reason = run.task.recipe.obstacle() if run.options.engine == "local" else ""
     return reason, bool(reason)
 
 
@@ -177,7 +178,10 @@ class Measured:
             f"{run.envs} environments, with the same result (--workers 1: this one does)",
         )
         collector = _distributed(run, count)
-        collector.take_over(path, run.iteration, trajectories)
+        if run.method.episodes == "continue" and isinstance(now.envs, Resumable):
+            collector.set_state(now.get_state())
+        else:
+            collector.take_over(path, run.iteration, trajectories)
         now.close()
         return collector
 

@@ -136,7 +136,9 @@ class Pool:
         for place in self._places:
             place.since = time.monotonic()
 
-    def _hand_out(self, place: Place, actor: Actor, prepared: Callable[[Worker, Any], Any]) -> None:
+    def _hand_out(
+        self, place: Place, actor: Actor, prepared: Callable[[Worker, Any], Any] | None
+    ) -> None:
         if not place.ready or place.job is not None:
             return
         job = self._next_job(place)

@@ -43,6 +43,12 @@ class CheckpointError(ValueError):
     exit_code = 74
 
 
+class WorkersLost(RuntimeError):
+    """What steps environments elsewhere is gone, and nothing came in its place."""
+
+    exit_code = 75
+
+
 class PassedOver(UserWarning):
     """A run goes on, but from an older checkpoint than the newest: that one is not good."""
 
@@ -62,8 +68,10 @@ FAULTS = (
     StorageFault,
     LearningFault,
     CheckpointError,
+    WorkersLost,
 )
 """What the command line answers with one line and the fault's exit code."""
+_OF_SCREENS = ("display", "glfw", "x11", "opengl", "video device", "xcb")
 
 
 def did_you_mean(word: str, known: Iterable[str], then: str = "") -> str:
@@ -96,6 +104,21 @@ def in_words(error: BaseException) -> str:
         return f"{kind}: {said}" if said else kind
     where = raised[-1]
     return f"{kind} in {where.filename}, line {where.lineno}: {where.line}".removesuffix(": ")
+
+
+def display_hint(error: BaseException) -> str:
+    """The way out to append where an environment seems to have missed a screen, or nothing.
+
+    >>> display_hint(RuntimeError("no such file"))
+    ''
+    """
+    said = in_words(error).lower()
+    if not any(word in said for word in _OF_SCREENS):
+        return ""
+    return (
+        "; it seems to need a display: leave out render_mode, or draw without a screen "
+        "(MUJOCO_GL=egl, SDL_VIDEODRIVER=dummy, xvfb-run)"
+    )
 
 
 def no_schedule(name: str, value: object) -> str:

@@ -16,7 +16,8 @@ from mppo.algorithm.styles import Style
 from mppo.envs.source import env_source
 from mppo.files import checkpoints
 from mppo.files.evaluation import Evaluation
-from mppo.files.run_directory import RunDirectory, rows
+from mppo.files.reader import rows
+from mppo.files.run_directory import RunDirectory
 from mppo.files.settings import overridden
 from mppo.machine.seeding import Role, generator
 from mppo.training.opening import load

@@ -128,3 +128,6 @@ class Ensemble:
         drawn = [None] * len(self.actors) if noise is None else noise
         rows = zip(self.actors, observations, drawn, strict=True)
         return np.stack([actor.act(observation, n) for actor, observation, n in rows])
+
+
+Acting = Actor | Ensemble

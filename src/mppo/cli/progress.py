@@ -75,7 +75,7 @@ class Progress:
         self._say(
             f"  settings   {plural(run.method.paths, 'path')}, batches of "
             f"{plural(run.method.batch_size, 'step')}, {plural(run.envs, 'environment')}, "
-            f"{plural(run.workers, 'thread')}"
+            f"{plural(*run.steppers)}"
         )
         changed = changes(self.method, run.method)
         text = ", ".join(f"{name} {value}" for name, value in changed) or "nothing"

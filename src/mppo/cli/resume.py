@@ -24,7 +24,7 @@ def main(command: str, words: list[str], interrupts: Interrupts) -> int:
     """Take up a run from its newest good checkpoint."""
     parser = Parser("resume", ABOUT, ["mppo resume runs/maze"], CODES)
     parser.add_argument("dir", metavar="DIR", help="the run directory")
-    taken = ("from_scratch", "checkpoint_every", "workers")
+    taken = ("from_scratch", "checkpoint_every", "workers", "step_timeout", "engine", "address")
     for option in (*fields.options_of(Options, *taken), *fields.options_of(Shown)):
         fields.add_option(parser, option)
     options = parser.parse_args(words)
@@ -33,6 +33,7 @@ def main(command: str, words: list[str], interrupts: Interrupts) -> int:
     from mppo.files.atomic import asides
     from mppo.files.run_directory import RunDirectory
     from mppo.training.run import Run
+    from mppo.training.workers import WorkerOptions
 
     directory = RunDirectory(options.dir)
     found = directory.description_to_continue()
@@ -44,6 +45,16 @@ def main(command: str, words: list[str], interrupts: Interrupts) -> int:
         sys.path.append(os.getcwd())  # as `mppo train` did when it began
     old = described(found, options.allow_imports)
     on = recorded_source(found, None, None, options.allow_imports)
-    run = Run(old.method, on, old.steps, old.seed, old.evaluation, options.workers, old.unfinished)
+    workers = WorkerOptions(options.step_timeout, options.engine, options.address)
+    run = Run(
+        old.method,
+        on,
+        old.steps,
+        old.seed,
+        old.evaluation,
+        options.workers,
+        old.unfinished,
+        workers,
+    )
     options.tensorboard |= (directory.path / "tensorboard").is_dir()  # curves without a gap
     return carry_out(run, directory, old.method_name, options, interrupts, loggers_of(options))

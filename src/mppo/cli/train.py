@@ -53,7 +53,8 @@ CODES = """\
 0 done; 2 a request that cannot be met as it stands; 65 a fault of the
 environment; 70 an error of mppo, or an update that was not finite;
 73 another process writes there; 74 a file cannot be written, or no checkpoint
-is good; 130, 143 stopped by a signal and saved"""
+is good; 75 all workers are gone and none came; 130, 143 stopped by a signal
+and saved"""
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,7 @@ class CheckedVectorEnv(VectorEnv):
     """Environments made by callables, stepped one after the other."""
 
     envs: Sequence[Any] = ()  # Gymnasium 1.2 closes also what could not be made
+    first: int = 0  # the number of the first one, where others of the run are elsewhere
     metadata: dict[Any, Any]
     single_observation_space: Any
     single_action_space: Any
@@ -144,9 +145,10 @@ class CheckedVectorEnv(VectorEnv):
     def _fault(self, i: int, field: str, value: Any, cause: Exception | None = None) -> NoReturn:
         text = repr(value) if len(repr(value)) <= 300 else repr(value)[:300] + " ..."
         raise EnvironmentFault(
-            f'environment "{self.name}" broke its contract: {field} = {text}; environment {i}, '
-            f"reset with seed {self._seeds[i]}, episode {self._episodes[i]} after that, step "
-            f"{self._steps[i]}, last action {np.asarray(self._actions[i]).tolist()!r}"
+            f'environment "{self.name}" broke its contract: {field} = {text}; environment '
+            f"{self.first + i}, reset with seed {self._seeds[i]}, episode {self._episodes[i]} "
+            f"after that, step {self._steps[i]}, last action "
+            f"{np.asarray(self._actions[i]).tolist()!r}"
         ) from cause
 
     def render(self) -> tuple[Any, ...]:

@@ -16,8 +16,9 @@ from gymnasium.vector import SyncVectorEnv, VectorEnv
 from mppo import envs
 from mppo.acting.spaces import Spaces
 from mppo.envs.checked import CheckedVectorEnv
+from mppo.envs.recipe import Recipe
 from mppo.envs.wrapping import Borrowed, Wrap, imported_wrapper, name_of_wrapper, wrapped
-from mppo.errors import BadRequest, did_you_mean, in_words
+from mppo.errors import BadRequest, did_you_mean, display_hint, in_words
 
 MOST_ENVS = 64
 MakeEnv = Callable[[], gymnasium.Env | VectorEnv]
@@ -43,6 +44,7 @@ class EnvSource:
     shared: bool = False  # training and evaluation step the same instance
     applied: tuple[Wrap, ...] = ()  # wrappers, innermost first
     from_python: bool = False  # a callable, an object, arguments beyond JSON: no name makes it
+    recipe: Recipe | None = None  # how another process makes one
 
     @property
     def wrappers(self) -> tuple[str, ...]:
@@ -168,6 +170,7 @@ def _registered(env_id: str, kwargs: dict, wrappers: tuple[Wrap, ...] = ()) -> E
         of_the_paper,
         applied=wrappers,
         from_python=not _recordable(kwargs),
+        recipe=Recipe(name, spec, None, kwargs, wrappers, native is not None),
     )
 
 
@@ -192,7 +195,7 @@ def _refusing(name: str, kwargs: dict) -> Iterator[None]:
     except Exception as error:
         given = f" with {kwargs}" if kwargs else ""
         raise BadRequest(
-            f'cannot make the environment "{name}"{given}: {in_words(error)}'
+            f'cannot make the environment "{name}"{given}: {in_words(error)}{display_hint(error)}'
         ) from error
 
 
@@ -241,7 +244,7 @@ def _made_by(function: MakeEnv, wrappers: tuple[Wrap, ...] = ()) -> EnvSource:
         inside = wrapped(env, wrappers)
     found = _single(inside, wrappers, lambda name, n: CheckedVectorEnv([one] * n, name))
     inside.close()
-    return found
+    return replace(found, recipe=Recipe(found.name, None, function, {}, wrappers))
 
 
 def _borrowed(env: gymnasium.Env, wrappers: tuple[Wrap, ...]) -> EnvSource:

@@ -11,7 +11,7 @@ from mppo.envs.contract import Lane
 from mppo.errors import EnvironmentFault, LearningFault
 
 
-def check(trajectories: Trajectories, name: str, seed: int, iteration: int) -> None:
+def check(trajectories: Trajectories, name: str, seed: int, iteration: int, first: int = 0) -> None:
     """Raise at the first value of a batch that is not a number; the batch is then not used.
 
     Environments of others are checked step by step where they are stepped. Ours are checked here,
@@ -32,7 +32,7 @@ def check(trajectories: Trajectories, name: str, seed: int, iteration: int) -> N
         t, order, e = min(found)
         field = list(fields)[order]
         value, action = fields[field][e, t].tolist(), trajectories.actions[e, t].tolist()
-        where = f"environment {e}, step {t} of iteration {iteration}"
+        where = f"environment {first + e}, step {t} of iteration {iteration}"
         if field == "action":
             _bad_action(name, action, where, seed)
         _fault(name, field, value, where, seed, action)

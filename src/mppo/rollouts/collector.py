@@ -91,8 +91,11 @@ class Collector:
         clip: bool = False,
         gamma: float = 1.0,
         workers: int = 1,
+        first: int = 0,
     ):
+        """`first` is the number of the first environment, where others are collected elsewhere."""
         self.envs, self.spaces, self.steps, self.seed = envs, spaces, steps, seed
+        self.first = first
         self.clip, self.gamma = clip, gamma
         self._continues = episodes == "continue"
         self._path: int | None = None
@@ -116,25 +119,36 @@ class Collector:
             self._pool.shutdown()
         self.envs.close()
 
-    def __call__(self, actor: Actor | Sequence[Actor], path: int, iteration: int) -> Trajectories:
-        """Trajectories of the actor, or of one actor in each environment."""
+    def __call__(
+        self,
+        actor: Actor | Sequence[Actor],
+        path: int,
+        iteration: int,
+        rows: Buffers | None = None,
+    ) -> Trajectories:
+        """Trajectories of the actor, or of one actor in each environment.
+
+        They stand in arrays of their own, or in those given.
+        """
         envs, self._iteration = self.envs.num_envs, iteration
         if not self._continues or path != self._path:
             self._path, self._earlier = path, self._no_earlier()
             self._restart(iteration)
-        rows = Buffers(envs, self.steps, self.spaces.observation_size, self.spaces.head.size)
-        streams = [generator(self.seed, Role.ACTIONS, iteration, e) for e in range(envs)]
-        actors = [actor] * envs if isinstance(actor, Actor) else list(actor)
-        actor = actor if isinstance(actor, Actor) else Ensemble(actors)
+        if rows is None:
+            rows = Buffers(envs, self.steps, self.spaces.observation_size, self.spaces.head.size)
+        numbers = range(self.first, self.first + envs)
+        streams = [generator(self.seed, Role.ACTIONS, iteration, e) for e in numbers]
+        actors = list(actor) if isinstance(actor, Sequence) else [actor] * envs
+        acting = Ensemble(actors) if isinstance(actor, Sequence) else actor
         noise = [one.noise(stream, self.steps) for one, stream in zip(actors, streams, strict=True)]
         if self._lanes:
             self._by_lane(self._lanes, actors, noise, rows)
         elif self.mode == AutoresetMode.NEXT_STEP:
-            self._in_turn(actor, np.stack(noise), rows)
+            self._in_turn(acting, np.stack(noise), rows)
         else:
-            self._in_step(actor, np.stack(noise), rows)
+            self._in_step(acting, np.stack(noise), rows)
         trajectories = rows.trajectories(self._earlier, self._now)
-        checks.check(trajectories, self.spaces.name, self.seed, iteration)
+        checks.check(trajectories, self.spaces.name, self.seed, iteration, self.first)
         if self._continues:
             self._earlier = self._carry(trajectories)
         return trajectories
@@ -194,11 +208,12 @@ class Collector:
         count = self.envs.num_envs
         if self._lanes:
             for e, lane in enumerate(self._lanes):
-                lane.generator = generator(self.seed, Role.ENVIRONMENT, iteration, e)
+                lane.generator = generator(self.seed, Role.ENVIRONMENT, iteration, self.first + e)
                 lane.reset()
                 self._now[e] = lane.observation
             return
-        seeds = [integer(self.seed, Role.ENVIRONMENT, iteration, e) for e in range(count)]
+        numbers = range(self.first, self.first + count)
+        seeds = [integer(self.seed, Role.ENVIRONMENT, iteration, e) for e in numbers]
         observations, _ = self.envs.reset(seed=seeds_for(self.envs, seeds))
         self._now[:] = self.spaces.flatten(observations, count)
         self._pending[:] = False
@@ -240,7 +255,7 @@ class Collector:
         while t < stop:
             t += lane.run_steps(actor, limits, parts, t, stop)
             if lane.bad_numbers():
-                where = f"environment {e}, step {t - 1} of iteration {self._iteration}"
+                where = f"environment {self.first + e}, step {t - 1} of iteration {self._iteration}"
                 checks.bad_numbers(lane, self.spaces.name, where, self.seed)
             terminated, truncated = lane.ended()
             if terminated or truncated:

@@ -74,6 +74,14 @@ class Evaluator:
             played = [self._by_lanes(play, some) for some in rounds]
         return Episodes(*(np.concatenate(part)[:episodes] for part in zip(*played, strict=True)))
 
+    def one(self, actor: Actor, number: int, episode: int, deterministic: bool) -> Episodes:
+        """One episode of evaluation `number`, in the only environment that there is."""
+        if self._lanes:
+            return Episodes(*(np.array([part]) for part in self._episode(
+                actor, number, deterministic, episode)))  # fmt: skip
+        assert self.envs.num_envs == 1
+        return self._in_step(actor, number, deterministic, episode)
+
     def _by_lanes(
         self, play: Callable[[int], tuple[float, int, bool]], episodes: range
     ) -> Episodes:

@@ -13,7 +13,7 @@ from typing import Any
 from mppo import callbacks
 from mppo.acting.agent import Agent
 from mppo.algorithm.methods import METHODS
-from mppo.errors import EnvironmentFault, LearningFault
+from mppo.errors import EnvironmentFault, LearningFault, WorkersLost
 from mppo.files import checkpoints, settings
 from mppo.files.atomic import reported, write_atomically
 from mppo.files.changes import changes_that_hold
@@ -138,14 +138,18 @@ class Training:
 
     def _step(self) -> tuple[Row, Row | None, Row]:
         """One iteration and, where it is due, an evaluation; their rows are written."""
-        started = time.perf_counter()
+        started, before = time.perf_counter(), self.run.iteration
         try:
             row = self.run.iterate()
             learnt = time.perf_counter()
             evaluation = self.run.evaluate() if self.run.evaluation_due() else None
-        except (EnvironmentFault, LearningFault) as fault:
+        except (EnvironmentFault, LearningFault, WorkersLost) as fault:
+            self._note()
             self._record(fault)
+            if before == self.run.iteration > 0 and self.run.method.episodes == "fresh":
+                self.save()  # the iteration that failed is the only one to be done again
             raise
+        self._note()
         self.took = timing = {
             "iteration": row["iteration"],
             "steps": row["steps"],
@@ -163,6 +167,14 @@ class Training:
             if evaluation is not None:
                 self.directory.append("evaluations.jsonl", evaluation)
         return row, evaluation, timing
+
+    def _note(self) -> None:
+        """Write down what was said of workers."""
+        notes, self.run.notes = self.run.notes, []
+        if self.directory is None:
+            return
+        for note in notes:
+            self.directory.event("workers", iteration=self.run.iteration, message=note)
 
     def _at_boundary(self) -> bool:
         """Whether the run may be saved now without changing it."""

@@ -10,7 +10,7 @@ import signal
 from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -64,6 +64,9 @@ class MPPO:
         eval_deterministic_episodes: int | None = Options.eval_deterministic_episodes,
         checkpoint_every: int = Options.checkpoint_every,
         workers: int = Options.workers,
+        step_timeout: float = Options.step_timeout,
+        engine: Literal["local", "ray"] = Options.engine,
+        address: str | None = Options.address,
         wrappers: Sequence[Callable[[Any], Any]] = (),
         loggers: Sequence[Logger] = (),
         env_kwargs: dict[str, Any] | None = None,

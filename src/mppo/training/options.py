@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from mppo.files.evaluation import Evaluation
 
@@ -41,7 +41,13 @@ class Options:
     checkpoint_every: int = 0
     """Iterations between checkpoints; 0: often enough to lose a minute at most."""
     workers: int = 0
-    """Threads that step environments; 0: all cores."""
+    """Threads, or processes for environments in Python; 0: as many as pay."""
+    step_timeout: float = 600.0
+    """Seconds that a step in a worker process may take."""
+    engine: Literal["local", "ray"] = "local"
+    """Workers here, or on a Ray cluster."""
+    address: str | None = field(default=None, metadata={"metavar": "ADDR"})
+    """Of the Ray cluster; else one is started."""
     wrappers: tuple[str | Callable[[Any], Any], ...] = ()
     """module:callable, from environment to environment, in this order (in Python: callables)."""
     loggers: tuple[Any, ...] = ()
@@ -51,8 +57,11 @@ class Options:
     def among(cls, given: Mapping[str, Any]) -> Options:
         """The options among names and values; a list becomes a tuple."""
         names = {one.name for one in fields(cls)} & given.keys()
-        frozen = lambda value: tuple(value) if isinstance(value, list) else value
-        return cls(**{name: frozen(given[name]) for name in names})
+        values: dict[str, Any] = {
+            name: tuple(given[name]) if isinstance(given[name], list) else given[name]
+            for name in names
+        }
+        return cls(**values)
 
     @property
     def evaluation(self) -> Evaluation:
@@ -66,7 +75,11 @@ class Options:
         """A run of a method on an environment, at its beginning."""
         from mppo.envs.source import env_source  # they are not needed for a help text
         from mppo.training.run import Run
+        from mppo.training.workers import WorkerOptions
 
+        workers = WorkerOptions(self.step_timeout, self.engine, self.address)
         wrappers: Any = self.wrappers  # callables: the command line has imported them by now
         on = env_source(env, wrappers=wrappers, **(env_kwargs or {}))
-        return Run(method, on, self.steps, self.seed, self.evaluation, self.workers)
+        return Run(
+            method, on, self.steps, self.seed, self.evaluation, self.workers, options=workers
+        )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 import warnings
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,6 @@ from mppo.algorithm.methods import Method
 from mppo.algorithm.networks import Mlp
 from mppo.algorithm.performance import Unfinished
 from mppo.algorithm.policies import Architecture
-from mppo.algorithm.population import member
 from mppo.algorithm.styles import ALIKE, Style
 from mppo.algorithm.types import Trajectories
 from mppo.envs.batched.maze import MazeVector
@@ -31,9 +31,11 @@ from mppo.machine.lazy import jax
 from mppo.machine.seeding import Role, sequence
 from mppo.machine.threads import available_cores
 from mppo.rollouts.collector import Collector
+from mppo.rollouts.distributed import DistributedCollector
 from mppo.rollouts.evaluator import LONGEST, Evaluator
 from mppo.training import validation
 from mppo.training.programs import Programs, programs
+from mppo.training.workers import Measured, WorkerOptions, collector_of
 
 Row = dict[str, Any]
 
@@ -67,6 +69,7 @@ class Run:
         evaluation: Evaluation,
         workers: int = 0,
         unfinished: Unfinished | None = None,
+        options: WorkerOptions = WorkerOptions(),  # noqa: B008  (frozen)
     ):
         validation.check(method, steps, seed, evaluation, workers)
         validation.refuse_sharing(on, method, evaluation)
@@ -88,12 +91,15 @@ class Run:
         key = jax.random.key(int(sequence(seed, Role.PARAMETERS).generate_state(1)[0]))
         self.state: State = self.programs.init(key)
         self.iteration = 0  # how many are done
-        self.workers = workers or available_cores()
+        self.workers, self._wanted = workers or available_cores(), workers
+        self.options: WorkerOptions = options
+        self._undecided = not workers  # whether processes would pay
+        self.notes: list[str] = []  # what was said of workers, until somebody takes it
         self.doing = "compiling the first programs"  # for whoever watches
         self.simulation = 0.0  # seconds that the last rollout took
         self.trajectories: Trajectories | None = None  # of the last iteration
         self.visits: np.ndarray | None = None  # [K, rows, columns], where there are cells to count
-        self._collector: Collector | None = None
+        self._collector: Collector | DistributedCollector | None = None
         self._evaluator: Evaluator | None = None
         self._previous: int | None = None  # the pick before
         self._here = False  # whether anything was collected in these environments
@@ -117,20 +123,27 @@ class Run:
         return sum(leaf.nbytes for leaf in jax.tree.leaves(self.state))
 
     @property
-    def collector(self) -> Collector:
+    def collector(self) -> Collector | DistributedCollector:
         """The training environments, made when first needed."""
         if self._collector is None:
-            self._collector = Collector(
-                self.task.make(self.envs),
-                self.task.spaces,
-                self.method.batch_size // self.envs,
-                self.seed,
-                self.method.episodes,
-                self.clip,
-                self.method.gamma,
-                self.workers,
-            )
+            self._collector = collector_of(self, self._wanted)
         return self._collector
+
+    @property
+    def steppers(self) -> tuple[int, str]:
+        """How many of what step the environments, as far as that is settled."""
+        if self.task.native and self.options.engine == "local":
+            return self.workers, "thread"
+        if self.options.engine == "ray":
+            return self._wanted or self.envs, "Ray actor"
+        return min(max(self._wanted, 1), self.envs), "process"
+
+    @property
+    def _maze(self) -> MazeVector | None:
+        """The maze whose cells are counted, if it is one; workers have none."""
+        collector = self.collector
+        envs = collector.envs if isinstance(collector, Collector) else None
+        return envs if isinstance(envs, MazeVector) else None
 
     def iterate(self) -> Row:
         """One iteration of Algorithm 1 and its row, of plain values."""
@@ -139,10 +152,14 @@ class Run:
         )
         learn = self.programs.measure_only if measuring else self.programs.learn
         previous = self._previous
-        if race.FIRST <= self.iteration <= race.rounds(self.method, self.architecture):
-            self.state, metrics = self._race(self.state)
-        else:
-            self.state, metrics = iterate(self._pick, self._collect, learn, self.state)
+        try:
+            if race.FIRST <= self.iteration <= race.rounds(self.method, self.architecture):
+                self.state, metrics = self._race(self.state)
+            else:
+                self.state, metrics = iterate(self._pick, self._collect, learn, self.state)
+        except BaseException:  # nothing has changed: it may be saved, and tried again
+            self._previous = previous
+            raise
         row = jax.device_get(metrics)
         if not row.pop("finite"):
             self._previous = previous
@@ -169,7 +186,11 @@ class Run:
         ran = self.programs.runners(state, self.envs)
         host = jax.device_get(ran)
         actors = [
-            Actor(self.architecture, member(host.policy, e), self.method.styles[host.style[e]])
+            Actor(
+                self.architecture,
+                jax.tree.map(itemgetter(e), host.policy),
+                self.method.styles[host.style[e]],
+            )
             for e in range(self.envs)
         ]
         self.collector.forget()  # the episodes of other policies are none of theirs
@@ -208,9 +229,15 @@ class Run:
         started = time.perf_counter()
         self.doing = f"collecting with path {path}"
         actor = Actor(self.architecture, policy, self.style_of(path))
-        self.trajectories, self._here = self.collector(actor, path, iteration), True
-        if isinstance(self.collector.envs, MazeVector):
-            self._count_visits(self.collector.envs, self.trajectories, path)
+        collector, measured = self.collector, None
+        if self._undecided and not self.task.native and isinstance(collector, Collector):
+            measured = Measured(actor, self.task.spaces)
+        self._undecided = False
+        self.trajectories, self._here = collector(actor, path, iteration), True
+        if measured is not None and isinstance(collector, Collector):
+            self._collector = measured.reconsidered(self, collector, path, self.trajectories)
+        if (maze := self._maze) is not None:
+            self._count_visits(maze, self.trajectories, path)
         self.simulation = time.perf_counter() - started
         self.doing = f"improving path {path}" if self._learnt else "compiling the update"
         self._learnt = True
@@ -237,12 +264,13 @@ class Run:
         self.doing = "evaluating"
         i, policy = self.programs.report(self.state)
         wanted = self.evaluation
-        if self._evaluator is None:
+        elsewhere = isinstance(self.collector, DistributedCollector)
+        if self._evaluator is None and not elsewhere:
             envs = self.task.make(max(wanted.episodes, wanted.deterministic_episodes))
             self._evaluator = Evaluator(envs, self.task.spaces, self.seed, self.clip, self.workers)
         mean = lambda returns: returns.mean() if len(returns) else None
         actor, number = Actor(self.architecture, policy), self.iteration
-        play = self._evaluator.play
+        play = self.collector.play if elsewhere else self._evaluator.play  # type: ignore
         sampled = play(actor, number, wanted.episodes)
         own = sampled
         if self._persistent and not self.style_of(int(i)).white:
@@ -299,6 +327,7 @@ class Run:
         self.close()
         self._collector = self._evaluator = self.visits = None
         self.task, self.envs, self.unfinished, self._here = on, envs, unfinished, False
+        self._undecided = not self._wanted
         self.programs = programs(self.method, self.architecture, unfinished)
 
     def snapshot(self) -> tuple[dict[str, np.ndarray], Row]:
@@ -348,9 +377,9 @@ class Run:
         self, visits: np.ndarray | None, here: bool, found: Checkpoint
     ) -> np.ndarray | None:
         """The counts of cells, there exactly if there are cells and something was counted."""
-        envs, wanted = self.collector.envs, None
-        if isinstance(envs, MazeVector) and here:
-            wanted = (self.method.paths, *envs.layout.walls.shape), np.dtype(np.int64)
+        maze, wanted = self._maze, None
+        if maze is not None and here:
+            wanted = (self.method.paths, *maze.layout.walls.shape), np.dtype(np.int64)
         if (None if visits is None else (visits.shape, visits.dtype)) != wanted:
             raise CheckpointError(f'"{found.path}" does not hold the visits of this run')
         return visits if visits is None else visits.copy()  # what is read may not be written to

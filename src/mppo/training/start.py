@@ -6,7 +6,7 @@ import contextlib
 import os
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from mppo.acting.agent import Agent
 from mppo.algorithm.methods import Method
@@ -36,6 +36,9 @@ def train(
     eval_deterministic_episodes: int | None = Options.eval_deterministic_episodes,
     checkpoint_every: int = Options.checkpoint_every,
     workers: int = Options.workers,
+    step_timeout: float = Options.step_timeout,
+    engine: Literal["local", "ray"] = Options.engine,
+    address: str | None = Options.address,
     wrappers: Sequence[Callable[[Any], Any]] = (),
     loggers: Sequence[Logger] = (),
     env_kwargs: dict[str, Any] | None = None,

@@ -25,7 +25,9 @@ def check(method: Method, steps: int, seed: int, evaluation: Evaluation, workers
     if not whole or not 0 <= seed <= LARGEST:
         raise BadRequest(f"seed is {seed!r}; give a whole number from 0 to {LARGEST} (2^63 - 1)")
     if workers < 0:
-        raise BadRequest(f"workers is {workers}; give a number of threads, or 0 for all cores")
+        raise BadRequest(
+            f"workers is {workers}; give how many threads or processes, or 0 for as many as pay"
+        )
     if evaluation.every < 0 or (evaluation.every and evaluation.episodes < 1):
         raise BadRequest(
             f"evaluation every {evaluation.every} steps with {evaluation.episodes} episodes; "

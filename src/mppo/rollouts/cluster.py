@@ -1,0 +1,169 @@
+"""The same workers on a Ray cluster: actors that send trajectories through Ray's object store.
+
+A node that dies costs what its workers had under way: that part is computed again by others. As
+many workers are used as the cluster has CPUs, counted anew in every iteration.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import os
+from collections.abc import Sequence
+from typing import Any
+
+from mppo.acting.actor import Acting
+from mppo.envs.recipe import WAY_OUT
+from mppo.errors import BadRequest, in_words
+from mppo.machine.threads import available_cores
+from mppo.rollouts.collector import Buffers
+from mppo.rollouts.pool import Ready, WorkerDied
+from mppo.rollouts.worker import EpisodeJob, Job, Setup, Stepper, clear, count_filled
+
+NODE_WAIT = 300.0  # seconds that a run waits for a node when none is left
+OBJECT_STORE = 500 * 2**20  # bytes, of a cluster that is started for this run
+
+
+class RayStepper:
+    """A worker as Ray runs it: one thread steps, another says how far it is."""
+
+    def __init__(self, setup: Setup):
+        self._stepper = Stepper(setup)
+        spaces = setup.spaces
+        sizes = (1, setup.steps, spaces.observation_size, spaces.head.size)
+        self._sizes, self._rows = sizes, Buffers(*sizes)
+        clear(self._rows)
+
+    def ready(self) -> Ready:
+        """The first answer."""
+        return Ready()
+
+    def carry_out(self, actor: Acting, job: Job | EpisodeJob) -> Any:
+        """The result of a job, in arrays of its own."""
+        rows = Buffers(*self._sizes)
+        clear(rows)
+        self._rows = rows
+        return self._stepper.carry_out(actor, job, rows)
+
+    def progress(self) -> int:
+        """Steps of the job that have been taken."""
+        return count_filled(self._rows) + int(self._stepper.beats[0])
+
+
+class Cluster:
+    """Starts workers on a Ray cluster and waits for them."""
+
+    moves_work = True
+
+    def __init__(self, setup: Setup, address: str | None, wanted: int):
+        self.ray: Any = _imported_ray()
+        self._wanted = wanted
+        self._begun = not self.ray.is_initialized()
+        if self._begun:
+            _connect(self.ray, address, wanted)
+        try:
+            self._setup = self.ray.put(setup)
+        except Exception as error:  # whatever a user's object raises when it is to be copied
+            raise BadRequest(
+                f'what makes "{setup.recipe.name}" cannot be sent to a cluster: '
+                f"{in_words(error).splitlines()[0]}; {WAY_OUT}"
+            ) from error
+        # max_concurrency: it steps in one thread, and answers in another meanwhile
+        self._class = self.ray.remote(num_cpus=1, max_restarts=0, max_concurrency=2)(RayStepper)
+        self._policy: tuple[Acting, Any] | None = None
+
+    def room(self, wanted: int) -> int:
+        """How many workers the cluster has CPUs for, as it is now."""
+        cpus = int(self.ray.cluster_resources().get("CPU", 0))
+        return max(1, min(cpus, wanted))
+
+    def start(self) -> RayWorker:
+        """A new worker, on whichever node has a CPU free."""
+        return RayWorker(self, self._class.remote(self._setup))
+
+    def put(self, actor: Acting) -> Any:
+        """The policy in the object store, once for all workers."""
+        if self._policy is None or self._policy[0] is not actor:
+            self._policy = actor, self.ray.put(actor)
+        return self._policy[1]
+
+    def wait(self, workers: Sequence[RayWorker], seconds: float) -> list[RayWorker]:
+        """Those that have answered or died, after that time at the latest."""
+        waiting = {worker.reference: worker for worker in workers}
+        over, _ = self.ray.wait(list(waiting), num_returns=1, timeout=seconds)
+        return [waiting[reference] for reference in over]
+
+    def close(self) -> None:
+        """Leave a cluster of others as it was; end one of our own."""
+        self._policy = self._setup = None
+        if self._begun and self.ray.is_initialized():
+            self.ray.shutdown()
+
+
+class RayWorker:
+    """One worker on some node, seen from the process that learns."""
+
+    def __init__(self, cluster: Cluster, handle: Any):
+        self._cluster, self._handle = cluster, handle
+        self.reference: Any = handle.ready.remote()
+        self._asked: Any = None
+        self._steps = 0
+
+    def give(self, actor: Acting, job: Job | EpisodeJob) -> None:
+        """Hand over a job; the policy is fetched once on every node."""
+        self.reference = self._handle.carry_out.remote(self._cluster.put(actor), job)
+
+    def answer(self) -> Any:
+        """What it answered."""
+        ray = self._cluster.ray
+        try:
+            return ray.get(self.reference)
+        except ray.exceptions.RayTaskError:
+            raise  # our own code failed over there
+        except ray.exceptions.RayError as error:
+            reason = str(error).strip().splitlines()[0] if str(error).strip() else ""
+            raise WorkerDied(f"{type(error).__name__}: {reason}") from error
+
+    def progress(self) -> int:
+        """Steps of the job that have been taken, as far as is known."""
+        ray = self._cluster.ray
+        if self._asked is None:
+            self._asked = self._handle.progress.remote()
+        with contextlib.suppress(ray.exceptions.RayError):
+            over, _ = ray.wait([self._asked], timeout=0)
+            if over:
+                asked, self._asked = self._asked, None
+                self._steps = ray.get(asked)
+        return self._steps
+
+    def kill(self) -> None:
+        """End it at once."""
+        if self._cluster.ray.is_initialized():
+            self._cluster.ray.kill(self._handle)
+
+
+def _imported_ray() -> Any:
+    if importlib.util.find_spec("ray") is None:
+        raise BadRequest('the engine "ray" needs Ray: pip install "mppo[ray]"')
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    os.environ.setdefault("RAY_worker_niceness", "0")  # as a process of this machine, not 15
+    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # or Ray warns about GPUs
+    import ray
+    import ray.exceptions
+
+    return ray
+
+
+def _connect(ray: Any, address: str | None, wanted: int) -> None:
+    quiet = {"log_to_driver": False, "logging_level": "error"}
+    try:
+        if address is None:
+            cpus = wanted or available_cores()
+            ray.init(
+                num_cpus=cpus, include_dashboard=False, object_store_memory=OBJECT_STORE, **quiet
+            )
+        else:
+            ray.init(address=address, **quiet)
+    except (ConnectionError, ValueError, RuntimeError) as error:
+        reason = str(error).strip().splitlines()[0]
+        raise BadRequest(f'no Ray cluster at "{address}": {reason}') from error

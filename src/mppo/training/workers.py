@@ -1,0 +1,213 @@
+"""Where the environments of a run are stepped: in this process, in several, or on a cluster."""
+
+from __future__ import annotations
+
+import math
+import time
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mppo.acting.actor import Actor
+from mppo.acting.spaces import Spaces
+from mppo.algorithm.networks import Mlp
+from mppo.algorithm.types import Trajectories
+from mppo.envs.batch import lanes_of
+from mppo.envs.contract import Resumable
+from mppo.errors import BadRequest, SettingsWarning
+from mppo.machine.durations import duration
+from mppo.machine.threads import available_cores
+from mppo.rollouts.collector import Collector
+from mppo.rollouts.distributed import DistributedCollector
+from mppo.rollouts.pool import START, Engine, Pool
+from mppo.rollouts.worker import Setup
+
+if TYPE_CHECKING:
+    from mppo.training.run import Run
+
+STEP_TIMEOUT = 600.0
+ENGINES = ("local", "ray")
+WORKER_COSTS = 6.0  # seconds that workers must save over a run: twice what their start takes
+MESSAGE_COSTS = 1e-3  # seconds for each environment and iteration
+MOST_CHOSEN = 32  # workers, where nobody has said how many
+
+
+@dataclass(frozen=True)
+class WorkerOptions:
+    """How long a step may take in a worker, and where workers are."""
+
+    step_timeout: float = STEP_TIMEOUT
+    engine: str = "local"
+    address: str | None = None
+
+    def __post_init__(self) -> None:
+        if not self.step_timeout > 0:
+            raise BadRequest(f"step_timeout is {self.step_timeout}; give seconds, above 0")
+        if self.engine not in ENGINES:
+            raise BadRequest(f'engine is "{self.engine}"; allowed: {", ".join(ENGINES)}')
+        if self.address is not None and self.engine == "local":
+            raise BadRequest("address is of a Ray cluster; add --engine ray")
+
+
+def say(run: Run, text: str) -> None:
+    """One line for the user, also kept for the run directory."""
+    run.notes.append(text)
+    warnings.warn(text, SettingsWarning, stacklevel=3)
+
+
+def collector_of(run: Run, wanted: int) -> Collector | DistributedCollector:
+    """What collects from the beginning: in workers, where that is asked for and possible."""
+    here = run.options.engine == "local"
+    if here and (wanted < 2 or run.task.native):
+        return _collector_here(run)
+    if not here and _steps_all_at_once(run):
+        raise BadRequest(
+            f'"{run.task.name}" steps all its environments at once in compiled code, which no '
+            "cluster makes faster; leave out --engine ray"
+        )
+    reason, is_error = _obstacle(run)
+    if not reason and run.envs == 1:
+        reason = "there is one environment; more of them share a batch with --envs N"
+    if reason and (is_error or not here):
+        raise BadRequest(f'"{run.task.name}" cannot be stepped by workers: {reason}')
+    if reason:
+        say(run, f'{wanted} workers were asked for, but "{run.task.name}" stays here: {reason}')
+        return _collector_here(run)
+    if here and wanted > run.envs:
+        say(run, f"{run.envs} environments need {run.envs} workers, not {wanted}; --envs is more")
+    return _distributed(run, wanted)
+
+
+def _collector_here(run: Run) -> Collector:
+    return Collector(
+        run.task.make(run.envs),
+        run.task.spaces,
+        run.method.batch_size // run.envs,
+        run.seed,
+        run.method.episodes,
+        run.clip,
+        run.method.gamma,
+        run.workers,
+    )
+
+
+def _distributed(run: Run, wanted: int) -> DistributedCollector:
+    assert run.task.recipe is not None
+    setup = Setup(
+        run.task.recipe,
+        run.task.spaces,
+        run.method.batch_size // run.envs,
+        run.seed,
+        run.method.episodes,
+        run.clip,
+        run.method.gamma,
+    )
+    engine: Engine
+    limit, patience = run.options.step_timeout, START
+    if run.options.engine == "ray":
+        from mppo.rollouts.cluster import NODE_WAIT, Cluster
+
+        engine, patience = Cluster(setup, run.options.address, wanted), NODE_WAIT
+    else:
+        from mppo.rollouts.processes import Processes
+
+        engine = Processes(setup, run.envs)
+    count = min(wanted or run.envs, run.envs)
+    pool = Pool(engine, run.task.name, count, limit, lambda text: say(run, text), patience)
+    return DistributedCollector(setup, run.envs, pool)
+
+
+def _obstacle(run: Run) -> tuple[str, bool]:
+    """Why workers cannot step these environments, if so; and whether it is for the user to mend."""
+    if not isinstance(run.method.network, Mlp):
+        return f"{type(run.method.network).__name__} is no Mlp, and acts by JAX alone", False
+    if run.task.recipe is None:
+        what = "a single instance" if run.task.count == 1 and run.task.shared else "a vector"
+        return f"it is {what} of yours; give an id, or a callable that makes one", False
+    reason = run.task.recipe.obstacle() if run.options.engine == "local" else ""
+    return reason, bool(reason)
+
+
+def _steps_all_at_once(run: Run) -> bool:
+    if not run.task.native:
+        return False
+    one = run.task.make(1)
+    try:
+        return not lanes_of(one)
+    finally:
+        one.close()
+
+
+class Measured:
+    """The first batch of a run, measured to see whether workers would pay."""
+
+    def __init__(self, actor: Actor, spaces: Spaces):
+        observation = np.zeros((1, spaces.observation_size), np.float32)
+        actor.act(observation, actor.noise(np.random.default_rng(0), 1))  # compiled or loaded
+        self._wall, self._busy = time.perf_counter(), time.process_time()
+
+    def reconsidered(
+        self, run: Run, now: Collector, path: int, trajectories: Trajectories
+    ) -> Collector | DistributedCollector:
+        """What collects from now on."""
+        seconds = time.perf_counter() - self._wall
+        busy = time.process_time() - self._busy
+        left = run.iterations - run.iteration - 1
+        count = worthwhile(seconds, busy, run.envs, left, available_cores())
+        if count < 2:
+            return now
+        each = duration_of_step(seconds / run.method.batch_size)
+        reason, _ = _obstacle(run)
+        if not reason and run.task.recipe is not None and run.task.recipe.needs_main():
+            reason = (
+                "it is defined in the script that was started; put it in a module, or ask for "
+                f'--workers {count} (workers={count}) under `if __name__ == "__main__":`'
+            )
+        if reason:
+            say(
+                run,
+                f'a step of "{run.task.name}" takes {each}, and {count} processes would save '
+                f"time, but {reason}",
+            )
+            return now
+        say(
+            run,
+            f'a step of "{run.task.name}" takes {each}: from now on {count} processes step its '
+            f"{run.envs} environments, with the same result (--workers 1: this one does)",
+        )
+        collector = _distributed(run, count)
+        if run.method.episodes == "continue" and isinstance(now.envs, Resumable):
+            collector.set_state(now.get_state())
+        else:
+            collector.take_over(path, run.iteration, trajectories)
+        now.close()
+        return collector
+
+
+def worthwhile(seconds: float, busy: float, envs: int, left: int, cores: int) -> int:
+    """How many processes save time over a run, 1 if none; `seconds` is what a batch takes now.
+
+    Environments that wait (for a network, another program) leave room for more than there are
+    cores; `busy` are the seconds of the batch that were spent computing.
+
+    >>> worthwhile(2.0, 2.0, envs=8, left=100, cores=2)
+    2
+    >>> worthwhile(2.0, 0.1, envs=8, left=100, cores=2), worthwhile(0.01, 0.01, 8, 100, 2)
+    (8, 1)
+    """
+    room = int(cores * max(1.0, seconds / max(busy, 1e-9)))
+    count = min(envs, room, MOST_CHOSEN)
+    longest = math.ceil(envs / count)  # environments that one of them has
+    saved = seconds * (1 - longest / envs) - envs * MESSAGE_COSTS
+    return count if count > 1 and saved * left > WORKER_COSTS else 1
+
+
+def duration_of_step(seconds: float) -> str:
+    """Seconds of one step, in the unit that fits.
+
+    >>> duration_of_step(0.0011), duration_of_step(2.5)
+    ('1.1 ms', '2.5 s')
+    """
+    return duration(seconds) if seconds >= 1 else f"{1000 * seconds:.2g} ms"

@@ -9,6 +9,8 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import os
+import socket
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -21,6 +23,7 @@ from mppo.rollouts.pool import Ready, WorkerDied
 from mppo.rollouts.worker import EpisodeJob, Job, Setup, Stepper, clear, count_filled
 
 NODE_WAIT = 300.0  # seconds that a run waits for a node when none is left
+ANSWER_WITHIN = 10.0  # seconds that a cluster has to take a connection
 OBJECT_STORE = 500 * 2**20  # bytes, of a cluster that is started for this run
 
 
@@ -157,13 +160,21 @@ def _imported_ray() -> Any:
 def _connect(ray: Any, address: str | None, wanted: int) -> None:
     quiet = {"log_to_driver": False, "logging_level": "error"}
     try:
-        if address is None:
-            cpus = wanted or available_cores()
-            ray.init(
-                num_cpus=cpus, include_dashboard=False, object_store_memory=OBJECT_STORE, **quiet
-            )
-        else:
-            ray.init(address=address, **quiet)
-    except (ConnectionError, ValueError, RuntimeError) as error:
+        with warnings.catch_warnings():  # Ray starts programs, which JAX takes for forks
+            warnings.filterwarnings("ignore", "os.fork", RuntimeWarning)
+            if address is None:
+                cpus, store = wanted or available_cores(), OBJECT_STORE
+                ray.init(num_cpus=cpus, include_dashboard=False, object_store_memory=store, **quiet)
+            else:
+                _require_listener(address)
+                ray.init(address=address, **quiet)
+    except (ConnectionError, TimeoutError, OSError, ValueError, RuntimeError) as error:
         reason = str(error).strip().splitlines()[0]
         raise BadRequest(f'no Ray cluster at "{address}": {reason}') from error
+
+
+def _require_listener(address: str) -> None:
+    """Raise where nobody listens: Ray itself would try for minutes."""
+    host, colon, port = address.rpartition(":")
+    if colon and "/" not in host and port.isdigit():
+        socket.create_connection((host, int(port)), timeout=ANSWER_WITHIN).close()

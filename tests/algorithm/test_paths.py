@@ -166,7 +166,7 @@ def grown(seed, style):
     policy = policy._replace(parameters=jax.tree.map(draw, policy.parameters))
     centre, width = rng.normal(size=3) * 5, np.exp(rng.normal(size=3))
     batch = lambda shift: jnp.asarray(
-        centre + shift + width * rng.uniform(-1.7, 1.7, (64, 3)), jnp.float32
+        centre + width * (shift + rng.uniform(-1.7, 1.7, (64, 3))), jnp.float32
     )
     return looked(policy, style, batch(0.0), True), batch
 
@@ -177,8 +177,8 @@ def test_a_folded_filter_moves_without_changing_the_policy(seed):
     new = batch(1.0)
     moved = looked(policy, 2, new, False)
     close(moved.filter, filters.update(policy.filter, new))
-    shift = np.abs(np.asarray(moved.filter.mean - policy.filter.mean))
-    assert shift.max() > 0.3  # it has moved
+    shift = np.abs(moved.filter.mean - policy.filter.mean) / filters.scale(policy.filter)
+    assert shift.min() > 0.2  # it has moved
     seen = np.concatenate([new, batch(0.0)])
     for filter in (policy.filter, moved.filter):
         standard = (seen - np.asarray(filter.mean)) / np.asarray(filters.scale(filter))
@@ -269,11 +269,10 @@ def test_v_of_all_paths_is_of_the_task_alone():
     close(after.values, bare.values)
     assert float(metrics["value_loss"]) == pytest.approx(float(wanted["value_loss"]), rel=1e-5)
     assert not same_bits(after.exploration.value, before.exploration.value)
-    mine, theirs = member(after.population, 1), member(bare.population, 1)
-    difference = (
-        jax.tree.leaves(mine.policy.parameters)[0] - jax.tree.leaves(theirs.policy.parameters)[0]
-    )
-    assert float(jnp.abs(difference).max()) > 1e-4  # but the bonus counts for the path
+    # but the bonus counts for the path
+    assert np.abs(metrics["followed"] - wanted["followed"]).max() > 0.1
+    mine, theirs = (s.population.policy.parameters.free[1] for s in (after, bare))
+    assert np.abs(mine - theirs).max() > 1e-3
 
 
 def standard(x):
@@ -326,7 +325,8 @@ def test_a_batch_without_signal_is_followed_by_the_bonus_alone():
     one, two = (learn(PAID, start, 1, paid)[0] for start in (state, other))
     assert not same_bits(member(one.population.policy, 1), member(two.population.policy, 1))
     # with V = 0 nothing is gained for the task by following the bonus
-    nothing = state._replace(values=jax.tree.map(jnp.zeros_like, state.values))
+    zeros = jax.tree.map(jnp.zeros_like, state.values.network)
+    nothing = state._replace(values=state.values._replace(network=zeros))
     moved, row = learn(PAID, nothing, 1, silent)
     assert float(row["kl"]) > 1e-6
     assert (float(row["gain"]), float(moved.population.performance[1])) == (0.0, 0.0)

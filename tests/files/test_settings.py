@@ -110,7 +110,7 @@ def test_overrides_reach_in_and_swap():
         ({"critic.learning_rate": "linear"}, "a float, and schedules are not supported"),
         ({"zzzzzz": 1}, 'has no field "zzzzzz". Fields: actions, '),
         ({"value": "zzzzzz"}, "value is 'zzzzzz'. Allowed: shared, independent"),
-        ({"picking": "zzzzzz"}, 'unknown kind "zzzzzz". Known: best, max-entropy, '),
+        ({"picking": "zzzzzz"}, 'unknown kind "zzzzzz". Known: best, contest, '),
         ({"picking": ":"}, 'cannot load ":": ValueError: Empty module name'),
         ({"picking": "..:x"}, 'cannot load "..:x": TypeError: '),
         ({"target_kl": 0.1, "optimiser": "ppo"}, 'no "target_kl"; this optimiser has none'),

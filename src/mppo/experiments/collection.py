@@ -110,7 +110,8 @@ def _described(directory: Path, run: dict[str, Any]) -> Record:
             return _damaged(directory, f'no valid "{name}"')
     finished = reader.finished(directory)
     problem = "" if finished else reader.problem(directory)
-    return Record(directory, *(run[name] for name in FIELDS), finished, problem)
+    asked: list[Any] = [run[name] for name in FIELDS]
+    return Record(directory, *asked, finished=finished, problem=problem)
 
 
 def _damaged(directory: Path, why: str) -> Record:

@@ -51,8 +51,9 @@ class Options:
     def among(cls, given: Mapping[str, Any]) -> Options:
         """The options among names and values; a list becomes a tuple."""
         names = {one.name for one in fields(cls)} & given.keys()
-        frozen = lambda value: tuple(value) if isinstance(value, list) else value
-        return cls(**{name: frozen(given[name]) for name in names})
+        found: dict[str, Any] = {name: given[name] for name in names}
+        found |= {name: tuple(value) for name, value in found.items() if isinstance(value, list)}
+        return cls(**found)
 
     @property
     def evaluation(self) -> Evaluation:

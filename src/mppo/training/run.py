@@ -168,8 +168,9 @@ class Run:
         self.doing = "racing random policies"
         ran = self.programs.runners(state, self.envs)
         host = jax.device_get(ran)
+        styles = [self.method.styles[number] for number in host.style]
         actors = [
-            Actor(self.architecture, member(host.policy, e), self.method.styles[host.style[e]])
+            Actor(self.architecture, member(host.policy, e), styles[e])  # type: ignore
             for e in range(self.envs)
         ]
         self.collector.forget()  # the episodes of other policies are none of theirs

@@ -202,9 +202,7 @@ def measure(
     policy = look(method, path.policy, path.style, observations, first)
     if method.folds:
         population = state.population
-        warm = warmed_up(
-            method, population.policy.filter, population.style, observations, first
-        )
+        warm = warmed_up(method, population.policy.filter, population.style, observations, first)
         population = population._replace(policy=population.policy._replace(filter=warm))
         state = state._replace(population=population)
     return state, path._replace(policy=policy), outcome, counted

@@ -53,7 +53,7 @@ def _folder() -> Path | None:
 
 
 _KEPT = _folder()
-__all__ = ["address_of", "caller", "native", "types"]
+__all__ = ["address_of", "as_pointer", "caller", "native", "types"]
 _njit: Any = numba.njit  # to a type checker the function stays what it was
 _config: Any = numba.config  # type: ignore  (its names are made when it is loaded)
 F = TypeVar("F", bound=Callable[..., Any])
@@ -104,3 +104,13 @@ def caller(signature: Any) -> Any:
         return signature.return_type(types.int64, types.Tuple(signature.args)), generate
 
     return call
+
+
+@intrinsic
+def as_pointer(context, address):
+    """For compiled code: an address as a pointer, of which `numba.carray` makes an array."""
+
+    def generate(target, builder, signature, values):
+        return builder.inttoptr(values[0], target.get_value_type(types.voidptr))
+
+    return types.voidptr(types.int64), generate

@@ -39,7 +39,7 @@ def chooser_of(space, actor, low=-1.0, high=1.0):
     size = actor.head.size
     rows = np.empty((STEPS, 3), np.float32), np.empty((STEPS, size), np.float32)
     noise = actor.noise(np.random.default_rng(3), STEPS)
-    made.aim(noise, *rows)
+    made.aim(noise, *rows, np.zeros(STEPS))
     return made, now, noise, *rows
 
 
@@ -50,7 +50,8 @@ def test_actions_are_those_of_the_actor(name, clips):
     actor = actor_of(there.head)
     made, now, noise, observations, taken = chooser_of(there.action, actor)
     for start in (0, 17):
-        given = made.rows(start, STEPS - start, clips)
+        given, first, stop = made.room(start, STEPS, clips)
+        assert stop == STEPS
         rng = np.random.default_rng(start)
         for t in range(start, STEPS):
             now[:] = rng.uniform(-1, 1, 3)
@@ -59,16 +60,17 @@ def test_actions_are_those_of_the_actor(name, clips):
             assert taken[t].tobytes() == actor.act(now, noise[t]).tobytes()
             if made.form.kind:
                 wanted = there.to_env_one(taken[t], clips)
-                assert given[t - start].tobytes() == wanted.tobytes()
-                assert type(given[t - start]) is type(wanted)
-                assert given[t - start].dtype == wanted.dtype
+                assert given[t - first].tobytes() == wanted.tobytes()
+                assert type(given[t - first]) is type(wanted)
+                assert given[t - first].dtype == wanted.dtype
+        made.used(STEPS - start)
     assert (made.form.kind == 0) == (name == "both")
 
 
 def test_what_lies_at_or_beyond_the_bounds_is_odd():
     actor = actor_of(Spaces(SEEN, ACTIONS["choice"]).head)
     made, now, _, observations, _ = chooser_of(ACTIONS["choice"], actor)
-    made.rows(0, STEPS, False)
+    made.room(0, STEPS, False)
     observations[:] = 7
     for odd in (1.0, -1.0, np.nan, np.inf):
         now[:] = [0.5, odd, 0]
@@ -82,7 +84,7 @@ def test_what_lies_at_or_beyond_the_bounds_is_odd():
 def test_counters_are_looked_at_first():
     actor = actor_of(Spaces(SEEN, ACTIONS["choice"]).head)
     made, _, _, _, _ = chooser_of(ACTIONS["choice"], actor)
-    made.rows(0, STEPS, False)
+    made.room(0, STEPS, False)
     counters = np.zeros(8, np.int32)
     made.watch(counters, np.array([2, 5]))
     counters[3] = 1
@@ -94,9 +96,37 @@ def test_counters_are_looked_at_first():
 def test_a_score_that_is_no_number_is_chosen_as_numpy_does():
     actor = actor_of(Spaces(SEEN, ACTIONS["choices"]).head)
     made, now, noise, _, taken = chooser_of(ACTIONS["choices"], actor)
-    made.rows(0, STEPS, False)
+    made.room(0, STEPS, False)
     noise[0, 2] = noise[1, [0, 2]] = np.nan
     for t in range(2):
         assert made.choose(made.address, t, 0) == CHOSEN
         assert taken[t].tolist() == actor.act(now, noise[t]).tolist()
     assert [taken[0, 0], taken[1, 0]] == [2.0, 0.0]
+
+
+def test_no_action_is_written_over():
+    """Environments may keep what they were given."""
+    actor = actor_of(Spaces(SEEN, ACTIONS["float32"]).head)
+    made, *_ = chooser_of(ACTIONS["float32"], actor)
+    kept = []
+    for _ in range(2 * made.ROOM // STEPS):
+        given, first, stop = made.room(0, STEPS, False)
+        for t in range(stop):
+            assert made.choose(made.address, t, 0) == CHOSEN
+            kept.append((given[t - first], given[t - first].tolist()))
+        made.used(stop)
+    assert all(now.tolist() == then for now, then in kept)
+
+
+def test_settling_looks_at_everything():
+    actor = actor_of(Spaces(SEEN, ACTIONS["choice"]).head)
+    made, now, noise, observations, taken = chooser_of(ACTIONS["choice"], actor)
+    for dtype in (np.float32, np.float64):
+        rewards = np.zeros(STEPS, dtype)
+        made.aim(noise, observations, taken, rewards)
+        assert made.settle(made.address, 0, STEPS) == 0
+        rewards[7] = np.inf
+        assert made.settle(made.address, 0, 7) == made.settle(made.address, 8, STEPS) == 0
+        assert made.settle(made.address, 7, 8) == 1
+    now[0] = np.nan
+    assert made.settle(made.address, 0, 7) == 1

@@ -26,9 +26,10 @@ CHOSEN, ODD, WARNED = 0, 1, 2
 met a bad number. In the last two cases nothing is written."""
 
 _NUMBERS = ("inputs", "outputs", "layers", "weights", "widest", "filtered", "activation", "actions")
-_NUMBERS += ("counters", "kind", "clips", "first")
+_NUMBERS += ("counters", "stride", "kind", "clips", "first", "paid")
 _PLACES = ("now", "low", "high", "warnings", "counted", "sizes", "mean", "inverse", "numbers")
 _PLACES += ("work", "observations", "noise", "taken", "options", "scale", "least", "most", "given")
+_PLACES += ("rewards",)
 TABLE = np.dtype([("clip", "f8"), *((name, "i8") for name in (*_NUMBERS, *_PLACES))])
 _FLOAT, _DOUBLE, _CHOICE = 1, 2, 3  # kinds of what an environment is given
 
@@ -84,7 +85,7 @@ def _warned(table: Any) -> bool:
     counted = array(as_pointer(table.counted), (table.counters,), np.int64)
     warned = False
     for i in counted:
-        warned |= array(as_pointer(table.warnings + 4 * i), (1,), np.int32)[0] > 0
+        warned |= array(as_pointer(table.warnings + table.stride * i), (1,), np.int32)[0] > 0
     return warned
 
 
@@ -166,26 +167,46 @@ def _choose(address: int, t: int, anyway: int) -> int:
     return CHOSEN
 
 
+def _settle(address: int, start: int, stop: int) -> int:
+    table = array(as_pointer(address), (1,), TABLE)[0]
+    fine = _inside(table) and not _warned(table)
+    for t in range(start, stop):
+        place = as_pointer(table.rewards + table.paid * t)
+        if table.paid == 4:
+            fine &= np.isfinite(array(place, (1,), np.float32)[0])
+        else:
+            fine &= np.isfinite(array(place, (1,), np.float64)[0])
+    return 0 if fine else 1
+
+
 @lru_cache
-def _function() -> Callable[[int, int, int], int]:
+def _functions() -> tuple[Callable[[int, int, int], int], ...]:
     whole = ctypes.c_int64  # called with the interpreter's lock: it takes a microsecond or two
     kind = ctypes.PYFUNCTYPE(whole, whole, whole, whole)
-    return kind(address_of(_choose, types.int64(types.int64, types.int64, types.int64)))
+    signature = types.int64(types.int64, types.int64, types.int64)
+    return kind(address_of(_choose, signature)), kind(address_of(_settle, signature))
 
 
 class Chooser:
     """Actions of one policy for one environment: `choose(address, t, anyway)` writes those of row t.
 
     `now` [obs] is where the environment's observation stands; one outside of `low` ... `high`
-    (ends not included) is ODD unless it is to be taken anyway.
+    (ends not included) is ODD unless it is to be taken anyway. `settle(address, start, stop)` is
+    not 0 if something has to be looked at: `now`, the counters, or a reward of these rows.
     """
+
+    ROOM: int = 256  # actions that are made room for at once
 
     def __init__(
         self, space: spaces.Space, now: np.ndarray, low: np.ndarray, high: np.ndarray
     ) -> None:
         self.form: Form = form_of(space)
-        self.choose: Callable[[int, int, int], int] = _function()
+        self.choose: Callable[[int, int, int], int]
+        self.settle: Callable[[int, int, int], int]
+        self.choose, self.settle = _functions()
         self._table = np.zeros(1, TABLE)
+        self._first, self._clips = self._table["first"], self._table["clips"]  # views of it
+        self._given, self._used = np.empty(0), self.ROOM
         self._kept: dict[str, Any] = {}  # what the table points to must not go away
         self._actor: Actor | None = None
         self.address: int = self._table.ctypes.data
@@ -194,7 +215,7 @@ class Chooser:
 
     def _point(self, **arrays: np.ndarray) -> None:
         for name, where in arrays.items():
-            assert where.flags.c_contiguous, name
+            assert where.flags.c_contiguous or name == "warnings", name
             self._table[name] = where.ctypes.data
             self._kept[name] = where
 
@@ -205,7 +226,7 @@ class Chooser:
     def watch(self, counters: np.ndarray, which: np.ndarray) -> None:
         """Look at these of a simulator's int32 counters before every action."""
         self._point(warnings=counters, counted=which)
-        self._set(counters=which.size)
+        self._set(counters=which.size, stride=counters.strides[0])
 
     def use(self, actor: Actor) -> None:
         """Act by this policy from now on."""
@@ -221,16 +242,31 @@ class Chooser:
         self._set(layers=net.sizes.size, weights=net.numbers.size, outputs=net.sizes[-1])
         self._set(actions=options.size)
 
-    def aim(self, noise: np.ndarray, observations: np.ndarray, taken: np.ndarray) -> None:
-        """Read noise from these rows and write observations and actions to those."""
+    def aim(
+        self, noise: np.ndarray, observations: np.ndarray, taken: np.ndarray, rewards: np.ndarray
+    ) -> None:
+        """Read noise from these rows, write observations and actions to those, look at rewards."""
+        kept = self._kept
+        if kept.get("noise") is noise and kept.get("rewards") is rewards:
+            if kept["taken"] is taken and kept["observations"] is observations:
+                return
         for rows in (noise, observations, taken):
             assert rows.dtype == np.float32
-        if self._kept.get("noise") is not noise or self._kept.get("taken") is not taken:
-            self._point(noise=noise, observations=observations, taken=taken)
+        self._point(noise=noise, observations=observations, taken=taken, rewards=rewards)
+        self._set(paid=rewards.itemsize)
 
-    def rows(self, first: int, count: int, clips: bool) -> np.ndarray:
-        """New room for `count` actions from row `first` on, as the environment takes them."""
-        given = np.empty((count, *self.form.shape), self.form.dtype)
-        self._point(given=given)
-        self._set(first=first, clips=clips)
-        return given
+    def room(self, start: int, stop: int, clips: bool) -> tuple[np.ndarray, int, int]:
+        """Where the environment's actions of rows start ... stop - 1 go: rows, the row that comes
+        first in them, and the row before which room ends. None is ever written twice: an
+        environment may keep what it was given."""
+        if self._used >= self.ROOM:
+            self._given = np.empty((self.ROOM, *self.form.shape), self.form.dtype)
+            self._used = 0
+            self._point(given=self._given)
+        first = start - self._used
+        self._first[0], self._clips[0] = first, clips
+        return self._given, first, min(stop, first + self.ROOM)
+
+    def used(self, steps: int) -> None:
+        """So many of these rows were written."""
+        self._used += steps

@@ -53,7 +53,7 @@ def _folder() -> Path | None:
 
 
 _KEPT = _folder()
-__all__ = ["address_of", "as_pointer", "caller", "native", "types"]
+__all__ = ["address_of", "as_pointer", "caller", "fused", "native", "types"]
 _njit: Any = numba.njit  # to a type checker the function stays what it was
 _config: Any = numba.config  # type: ignore  (its names are made when it is loaded)
 F = TypeVar("F", bound=Callable[..., Any])
@@ -114,3 +114,14 @@ def as_pointer(context, address):
         return builder.inttoptr(values[0], target.get_value_type(types.voidptr))
 
     return types.voidptr(types.int64), generate
+
+
+@intrinsic
+def fused(context, a, b, c):
+    """For compiled code: a * b + c, rounded once."""
+
+    def generate(target, builder, signature, values):
+        return builder.fma(*values)
+
+    double = types.float64
+    return double(double, double, double), generate

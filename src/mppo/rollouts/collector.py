@@ -7,25 +7,35 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
+from gymnasium.spaces import Box
 from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv, VectorEnv
 
 from mppo.acting.actor import Actor
 from mppo.acting.spaces import Spaces
 from mppo.algorithm.types import Earlier, Trajectories
-from mppo.envs.batch import BatchVectorEnv, lanes_of
+from mppo.envs.batch import BatchVectorEnv
 from mppo.envs.checked import CheckedVectorEnv
 from mppo.envs.contract import Lane, Limits, Resumable, Rows, checked_state
+from mppo.envs.lanes import lanes_for, runs
 from mppo.errors import BadRequest
 from mppo.machine.seeding import Role, generator, integer
 from mppo.machine.sharing import CHUNK, share
 from mppo.rollouts import checks
 
+_NOTHING = np.zeros(0, np.float32)
 _TAKE_SEEDS = SyncVectorEnv | AsyncVectorEnv | CheckedVectorEnv | BatchVectorEnv
 
 
 def seeds_for(envs: VectorEnv, seeds: list[int]) -> Any:
     """A seed for each environment where `reset` is known to take a list; else one for all."""
     return seeds if isinstance(envs.unwrapped, _TAKE_SEEDS) else seeds[0]
+
+
+def limits_of(spaces: Spaces, clip: bool) -> Limits:
+    """The bounds of actions; of those that are no numbers, none."""
+    if isinstance(spaces.action, Box):
+        return Limits(clip, spaces.action.low, spaces.action.high)
+    return Limits(clip, _NOTHING, _NOTHING)
 
 
 class Buffers:
@@ -105,7 +115,8 @@ class Collector:
                 f'"{spaces.name}" restarts in the next step (AutoresetMode.NEXT_STEP), with which '
                 'episodes="continue" would lose samples; use SAME_STEP or DISABLED, or "fresh"'
             )
-        self._lanes = lanes_of(envs)
+        self._all_lanes = lanes_for(envs, spaces)
+        self._lanes: Sequence[Lane] = ()  # those that can run the policy at hand
         self._workers = max(1, min(workers, envs.num_envs))
         self._pool = ThreadPoolExecutor(self._workers) if self._workers > 1 else None
         self._pending = np.zeros(envs.num_envs, bool)  # resets at the next step, NEXT_STEP only
@@ -119,6 +130,7 @@ class Collector:
     def __call__(self, actor: Actor, path: int, iteration: int) -> Trajectories:
         """Trajectories of the actor."""
         envs, self._iteration = self.envs.num_envs, iteration
+        self._lanes = self._all_lanes if runs(self._all_lanes, actor) else ()
         if not self._continues or path != self._path:
             self._path, self._earlier = path, self._no_earlier()
             self._restart(iteration)
@@ -192,8 +204,7 @@ class Collector:
         count = self.envs.num_envs
         if self._lanes:
             for e, lane in enumerate(self._lanes):
-                lane.generator = generator(self.seed, Role.ENVIRONMENT, iteration, e)
-                lane.reset()
+                lane.begin(self.seed, Role.ENVIRONMENT, iteration, e)
                 self._now[e] = lane.observation
             return
         seeds = [integer(self.seed, Role.ENVIRONMENT, iteration, e) for e in range(count)]
@@ -204,8 +215,8 @@ class Collector:
     def _by_lane(
         self, lanes: Sequence[Lane], actor: Actor, noise: list[np.ndarray], rows: Buffers
     ) -> None:
-        """Each environment by itself, in threads: physics runs without the interpreter's lock."""
-        if self._pool is None:
+        """Each environment by itself; in threads where physics runs without the interpreter's lock."""
+        if self._pool is None or not all(lane.parallel for lane in lanes):
             for e, lane in enumerate(lanes):
                 self._advance(lane, e, actor, noise[e], rows, 0, self.steps)
             return
@@ -228,7 +239,7 @@ class Collector:
         start: int,
         stop: int,
     ) -> None:
-        limits = Limits(self.clip, self.spaces.action.low, self.spaces.action.high)  # type: ignore
+        limits = limits_of(self.spaces, self.clip)
         parts = Rows(noise, rows.observations[e], rows.actions[e], rows.rewards[e])
         t = start
         while t < stop:

@@ -8,7 +8,7 @@ import numpy as np
 
 from mppo.envs.robots import walker2d
 from mppo.envs.robots.rules import Body, Robot, Rule, clip, sum_of_squares, write, write_state
-from mppo.machine.compilers import fused, native
+from mppo.machine.compilers import native
 
 _WORLD, _ROOT = 1, 6  # the first body, and the joint numbers of the torso, are not observed
 
@@ -33,7 +33,7 @@ def observe(body: Body, numbers: np.ndarray, observation: np.ndarray) -> None:
     observe_all(body, numbers[:5], observation)
     at = 0.0
     for n in range(body.masses.size):
-        at = fused(body.masses[n], body.centres[3 * n], at)
+        at += body.masses[n] * body.centres[3 * n]
     body.place[0] = at / numbers[5]
 
 

@@ -188,7 +188,7 @@ def _functions() -> tuple[Callable[[int, int, int], int], ...]:
 
 
 class Chooser:
-    """Actions of one policy for one environment: `choose(address, t, anyway)` writes those of row t.
+    """Actions of one policy for one environment: `choose(address, t, anyway)` writes row t.
 
     `now` [obs] is where the environment's observation stands; one outside of `low` ... `high`
     (ends not included) is ODD unless it is to be taken anyway. `settle(address, start, stop)` is
@@ -247,12 +247,12 @@ class Chooser:
     ) -> None:
         """Read noise from these rows, write observations and actions to those, look at rewards."""
         kept = self._kept
-        if kept.get("noise") is noise and kept.get("rewards") is rewards:
-            if kept["taken"] is taken and kept["observations"] is observations:
-                return
+        given = {"noise": noise, "observations": observations, "taken": taken, "rewards": rewards}
+        if all(kept.get(name) is rows for name, rows in given.items()):
+            return
         for rows in (noise, observations, taken):
             assert rows.dtype == np.float32
-        self._point(noise=noise, observations=observations, taken=taken, rewards=rewards)
+        self._point(**given)
         self._set(paid=rewards.itemsize)
 
     def room(self, start: int, stop: int, clips: bool) -> tuple[np.ndarray, int, int]:

@@ -17,6 +17,10 @@ NO_LIMIT = sys.maxsize  # a horizon that no episode reaches
 State = dict[str, np.ndarray]  # what get_state returns: arrays alone, so any format can hold it
 
 
+class Differs(RuntimeError):
+    """Compiled steps of a robot are not those of its own environment on this machine."""
+
+
 def check_positive(name: str, value: float) -> float:
     """Return value if it is a number above 0."""
     if isinstance(value, bool) or not isinstance(value, (int, float, np.number)) or not value > 0:

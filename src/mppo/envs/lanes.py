@@ -113,8 +113,9 @@ class StepLane:
                 self._fail("info", info, rows, start, t)
             take(seen)
             if not going:
-                self._ended = checked.flag("terminated", terminated), checked.flag(
-                    "truncated", truncated
+                self._ended = (
+                    checked.flag("terminated", terminated),
+                    checked.flag("truncated", truncated),
                 )
                 if any(self._ended):
                     break

@@ -142,18 +142,23 @@ def _registered(env_id: str, kwargs: dict, wrappers: tuple[Wrap, ...] = ()) -> E
     one = (lambda: wrapped(plain(), wrappers)) if wrappers else plain
     with _refusing(name, kwargs):
         # ours step a whole batch at once: there is no single environment to put a wrapper around
-        native = None if wrappers else envs.native_vector(name, 1, **kwargs)
+        ours = _for_native(name, spec.max_episode_steps, kwargs, wrappers)
+        native = None if ours is None else envs.native_vector(name, 1, **ours)
         probe = native if native is not None else CheckedVectorEnv([one], name)
     found = Spaces(probe.single_observation_space, probe.single_action_space, name)
     horizon = kwargs.get("horizon") or kwargs.get("max_episode_steps") or spec.max_episode_steps
-    if wrappers:
+    if native is not None and ours is not None and wrappers:
+        horizon = ours.get("horizon", horizon)
+    elif wrappers:
         limit = _time_limit(cast(CheckedVectorEnv, probe).envs[0])
         horizon = min((n for n in (horizon, limit) if n), default=None)
     probe.close()
     _ = found.observation_size, found.head  # refuse what cannot be handled before anything is made
 
     def make(count: int) -> VectorEnv:
-        vector = None if wrappers else envs.native_vector(name, count, **kwargs)
+        vector = None
+        if native is not None and ours is not None:
+            vector = envs.native_vector(name, count, **ours)
         return vector or CheckedVectorEnv([one] * count, name)
 
     full = f"{module}:{name}" if module else name  # so that it is found again
@@ -169,6 +174,28 @@ def _registered(env_id: str, kwargs: dict, wrappers: tuple[Wrap, ...] = ()) -> E
         applied=wrappers,
         from_python=not _recordable(kwargs),
     )
+
+
+def _for_native(
+    name: str, horizon: int | None, kwargs: dict, wrappers: tuple[Wrap, ...]
+) -> dict[str, Any] | None:
+    """Arguments of our vector environment, wrappers included; None where it has no such."""
+    if not wrappers:
+        return kwargs
+    task = envs.tasks.BY_ID.get(name)
+    if task is None or not task.robot:
+        return None
+    from mppo.envs.robots.gates import expressed
+
+    found = expressed(wrappers)
+    if found is None:
+        return None
+    limits = [
+        kwargs.get("horizon"),
+        kwargs.get("max_episode_steps") or horizon,
+        found.get("horizon"),
+    ]
+    return {**kwargs, **found, "horizon": min(n for n in limits if n)}
 
 
 def _recordable(value: Any) -> bool:

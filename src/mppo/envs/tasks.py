@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 _SPARSE = "robots.single:RobotEnv"
 _GYMNASIUM = "robots.factory:gymnasium_env"
+OWN = "own"  # in place of a robot's module: a robot of the user's
 
 
 class Task(NamedTuple):
@@ -103,6 +104,11 @@ TASKS = tuple(task for task in NATIVE_TASKS if task.of_the_paper)
 
 BY_ID = {name: task for task in NATIVE_TASKS for name in (task.id, task.registered_id)}
 """Every task by its id; those of Gymnasium's own with "mppo/" before it, too."""
+
+
+def add_task(task: Task) -> None:
+    """Know a task of the user's by its id."""
+    BY_ID[task.id] = task
 
 
 def task_of(env_id: str) -> Task:

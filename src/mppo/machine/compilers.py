@@ -78,8 +78,9 @@ def _kept_here() -> Iterator[None]:
 
 @lru_cache
 def _callable_by_address(function: Callable[..., Any], signature: Any) -> Any:
+    ours = function.__module__.startswith("mppo.")  # a user's may come from anywhere
     with _kept_here():
-        return cfunc(signature, error_model="numpy", cache=_KEPT is not None)(function)
+        return cfunc(signature, error_model="numpy", cache=ours and _KEPT is not None)(function)
 
 
 def address_of(function: Callable[..., Any], signature: Any) -> int:

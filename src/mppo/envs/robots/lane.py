@@ -22,6 +22,7 @@ from mppo.envs.robots.compiled import (
     run_steps,
 )
 from mppo.envs.robots.engine import BAD_NUMBERS, bad_numbers, mujoco
+from mppo.envs.robots.gates import Gates, no_gates, pass_gates
 from mppo.envs.robots.rules import HEALTHY, OBSERVE, REWARD, Body, Robot, Rule
 from mppo.machine.compilers import address_of
 from mppo.machine.seeding import Role, generator
@@ -41,7 +42,9 @@ class MujocoLane:
 
     parallel: bool = True
 
-    def __init__(self, robot: Robot, base: Any, model: Any, horizon: int) -> None:
+    def __init__(
+        self, robot: Robot, base: Any, model: Any, horizon: int, gates: Gates | None = None
+    ) -> None:
         self.model: Any = model
         self.data: Any = mujoco.MjData(model)
         self.horizon: int = horizon
@@ -53,6 +56,7 @@ class MujocoLane:
         self._noise = 0.0 if robot.start else base._reset_noise_scale
         self._init_qpos, self._init_qvel = base.init_qpos.copy(), base.init_qvel.copy()
         self._place, self._healthy = 0.0, True
+        self._gates = gates or no_gates(model.nu)
         self._compiled = self._for_compiled_code(robot, base)
 
     def _for_compiled_code(self, robot: Robot, base: Any) -> CompiledLane:
@@ -76,6 +80,7 @@ class MujocoLane:
             _compiled(robot.reward, REWARD, base),
             robot.healthy is not None and robot.terminates(base),
             self.observation,
+            self._gates,
         )
 
     def _body(self, place: np.ndarray, forces: np.ndarray) -> Body:
@@ -119,6 +124,9 @@ class MujocoLane:
         """Apply one action; return reward, terminated, truncated and fill the observation."""
         if action.shape != (self.model.nu,):
             raise ValueError(f"action has shape {action.shape}; allowed: {(self.model.nu,)}")
+        if self._gates.kinds.size:
+            action = action.copy()
+            pass_gates(action, self._gates)
         self.data.ctrl[:] = action
         mujoco.mj_step(self.model, self.data, self.frame_skip)
         if self._robot.reads_forces:

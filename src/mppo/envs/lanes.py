@@ -8,7 +8,7 @@ same result (that numbers are finite) after a stretch of them, or before the nex
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 import numpy as np
 from gymnasium.vector import VectorEnv
@@ -16,6 +16,7 @@ from gymnasium.vector import VectorEnv
 from mppo.acting.choosing import WARNED, Chooser
 from mppo.acting.spaces import Spaces
 from mppo.envs.batch import lanes_of
+from mppo.envs.capture import CapturedVectorEnv
 from mppo.envs.checked import CheckedEnv, CheckedVectorEnv
 from mppo.envs.contract import Lane, Limits, Rows
 from mppo.envs.robots.engine import BAD_NUMBERS
@@ -34,14 +35,22 @@ _GOING = (False, False)
 def lanes_for(envs: VectorEnv, spaces: Spaces) -> Sequence[Lane]:
     """The lanes of a vector environment; none if it is stepped as a whole."""
     inside = envs.env if isinstance(envs, Borrowed) else envs
-    if type(inside) is CheckedVectorEnv:
-        return [StepLane(checked, spaces) for checked in inside.checked]
+    if type(inside) in (CheckedVectorEnv, CapturedVectorEnv):
+        return [StepLane(checked, spaces) for checked in cast(CheckedVectorEnv, inside).checked]
     return lanes_of(envs)
 
 
 def runs(lanes: Sequence[Lane], actor: Actor) -> bool:
     """Whether there are lanes that can run this policy; Python steps only compiled ones."""
     return bool(lanes) and (actor.network is not None or not isinstance(lanes[0], StepLane))
+
+
+def take_up(lanes: Sequence[Lane], now: np.ndarray) -> None:
+    """After environments were put back into an earlier state: this [E, obs] is what was seen."""
+    for lane, flat in zip(lanes, now, strict=True):
+        if isinstance(lane, StepLane):
+            lane.observation[:] = flat
+            lane.seen = None
 
 
 class StepLane:
@@ -52,7 +61,7 @@ class StepLane:
         self._sight = Sight(checked, spaces.plan)
         sight = self._sight
         self._chooser = Chooser(spaces.action, sight.now, sight.low, sight.high)
-        self._seen: Any = None  # the last observation as the environment gave it
+        self.seen: Any = None  # the last observation as the environment gave it, if it is known
         self._ended = _GOING
         self._watched: Any = None  # MuJoCo's data
         self.observation: np.ndarray = sight.now
@@ -72,8 +81,8 @@ class StepLane:
         self._start(None)
 
     def _start(self, seed: int | None) -> None:
-        self._seen = self._checked.restart(seed)
-        self._sight.take(self._seen)  # its numbers are looked at before the first action
+        self.seen = self._checked.restart(seed)
+        self._sight.take(self.seen)  # its numbers are looked at before the first action
         self._ended = _GOING
 
     def ended(self) -> tuple[bool, bool]:
@@ -90,7 +99,7 @@ class StepLane:
         self._aim(actor, rows)
         given, first, stop = chooser.room(start, stop, limits.clip)
         choose, address, form = chooser.choose, chooser.address, chooser.form.kind
-        step, take, rewards, seen, t = checked.env.step, sight.take, rows.rewards, self._seen, start
+        step, take, rewards, seen, t = checked.env.step, sight.take, rows.rewards, self.seen, start
         for t in range(start, stop):
             said = choose(address, t, 0)
             if said:
@@ -119,7 +128,7 @@ class StepLane:
                 )
                 if any(self._ended):
                     break
-        self._seen = seen
+        self.seen = seen
         chooser.used(t + 1 - start)
         if chooser.settle(address, start, t + 1):
             self._settle(rows, start, t)
@@ -144,14 +153,15 @@ class StepLane:
         self._check_rewards(rows, start, t - 1)
         if said == WARNED:
             self._check_warnings()
-        self._sight.precise(seen)
+        if seen is not None:
+            self._sight.precise(seen)
         self._chooser.choose(self._chooser.address, t, 1)
 
     def _settle(self, rows: Rows, start: int, t: int) -> None:
         """Check what the last step left, and the rewards of all."""
         self._check_rewards(rows, start, t)
         self._check_warnings()
-        self._sight.precise(self._seen)
+        self._sight.precise(self.seen)
 
     def _check_warnings(self) -> None:
         checked = self._checked

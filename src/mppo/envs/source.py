@@ -7,6 +7,7 @@ import importlib
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, cast
 
 import gymnasium
@@ -15,6 +16,7 @@ from gymnasium.vector import SyncVectorEnv, VectorEnv
 
 from mppo import envs
 from mppo.acting.spaces import Spaces
+from mppo.envs.capture import checked_vector, proven
 from mppo.envs.checked import CheckedVectorEnv
 from mppo.envs.wrapping import Borrowed, Wrap, imported_wrapper, name_of_wrapper, wrapped
 from mppo.errors import BadRequest, did_you_mean, in_words
@@ -43,6 +45,17 @@ class EnvSource:
     shared: bool = False  # training and evaluation step the same instance
     applied: tuple[Wrap, ...] = ()  # wrappers, innermost first
     from_python: bool = False  # a callable, an object, arguments beyond JSON: no name makes it
+
+    @cached_property
+    def resumes(self) -> bool:
+        """Whether its episodes can go on later, bit for bit; where we cannot know, it is tried."""
+        if self.native or self.shared or self.count:
+            return self.native
+        vector = self.make(2)
+        try:
+            return proven(vector)
+        finally:
+            vector.close()
 
     @property
     def wrappers(self) -> tuple[str, ...]:
@@ -159,7 +172,7 @@ def _registered(env_id: str, kwargs: dict, wrappers: tuple[Wrap, ...] = ()) -> E
         vector = None
         if native is not None and ours is not None:
             vector = envs.native_vector(name, count, **ours)
-        return vector or CheckedVectorEnv([one] * count, name)
+        return vector or checked_vector([one] * count, name)
 
     full = f"{module}:{name}" if module else name  # so that it is found again
     of_the_paper = name in {task.id for task in envs.TASKS}
@@ -266,7 +279,7 @@ def _made_by(function: MakeEnv, wrappers: tuple[Wrap, ...] = ()) -> EnvSource:
     one = lambda: wrapped(cast(gymnasium.Env, function()), wrappers)
     with _refusing(_name(env), {}):
         inside = wrapped(env, wrappers)
-    found = _single(inside, wrappers, lambda name, n: CheckedVectorEnv([one] * n, name))
+    found = _single(inside, wrappers, lambda name, n: checked_vector([one] * n, name))
     inside.close()
     return found
 

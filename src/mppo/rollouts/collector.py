@@ -16,7 +16,7 @@ from mppo.algorithm.types import Earlier, Trajectories
 from mppo.envs.batch import BatchVectorEnv
 from mppo.envs.checked import CheckedVectorEnv
 from mppo.envs.contract import Lane, Limits, Resumable, Rows, checked_state
-from mppo.envs.lanes import lanes_for, runs
+from mppo.envs.lanes import lanes_for, runs, take_up
 from mppo.errors import BadRequest
 from mppo.machine.seeding import Role, generator, integer
 from mppo.machine.sharing import CHUNK, share
@@ -171,6 +171,7 @@ class Collector:
         here = checked_state(here, like | {"now": self._now, "path": np.array(0)})
         self._earlier = Earlier(**cut("earlier."))
         self._now[:] = here["now"]
+        take_up(self._all_lanes, self._now)
         self._path = int(state["path"])
 
     def forget(self) -> None:
@@ -215,7 +216,7 @@ class Collector:
     def _by_lane(
         self, lanes: Sequence[Lane], actor: Actor, noise: list[np.ndarray], rows: Buffers
     ) -> None:
-        """Each environment by itself; in threads where physics runs without the interpreter's lock."""
+        """Each environment by itself, in threads where physics lets others run meanwhile."""
         if self._pool is None or not all(lane.parallel for lane in lanes):
             for e, lane in enumerate(lanes):
                 self._advance(lane, e, actor, noise[e], rows, 0, self.steps)

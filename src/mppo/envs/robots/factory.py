@@ -23,7 +23,6 @@ from mppo.envs.robots.sparse import past_line
 from mppo.envs.tasks import OWN, Task
 from mppo.errors import in_words
 
-
 _COMPARED = 3  # steps
 _SEED = 1
 

@@ -25,8 +25,6 @@ _INTEGRATION = mujoco.mjtState.mjSTATE_INTEGRATION
 _CONSTANT = (type, types.FunctionType, types.BuiltinFunctionType, types.MethodType)
 _CONSTANT += (types.ModuleType, np.dtype, gymnasium.envs.registration.EnvSpec, gymnasium.Space)
 _PLAIN = (bool, int, float, str, type(None))
-_PASSING = ("efc_", "iefc_", "contact", "island", "arena", "timer", "warning", "solver")
-"""Beginnings of the names of what every step of MuJoCo computes before it is read."""
 
 
 class Unknown(TypeError):
@@ -34,11 +32,16 @@ class Unknown(TypeError):
 
 
 def _arrays(owner: Any) -> dict[str, np.ndarray]:
-    """The double-precision arrays of MuJoCo's model or data that keep their size."""
-    names = (n for n in dir(owner) if not n.startswith(("_", *_PASSING)))
-    found = {name: getattr(owner, name) for name in names}
+    """The double-precision arrays of MuJoCo's model or data."""
+    found = {name: getattr(owner, name) for name in dir(owner) if not name.startswith("_")}
     kept = lambda a: isinstance(a, np.ndarray) and a.dtype == np.float64 and a.flags.writeable
-    return {name: array for name, array in found.items() if kept(array)}
+    return {name: array for name, array in found.items() if kept(array) and array.size}
+
+
+def _kept(owner: Any, model: Any) -> dict[str, np.ndarray]:
+    """Those that keep their size: the others are of constraints, and made anew in every step."""
+    lasting = _arrays(owner if isinstance(owner, mujoco.MjModel) else mujoco.MjData(model))
+    return {name: array for name, array in _arrays(owner).items() if name in lasting}
 
 
 def _attributes(thing: Any, path: str, met: set[int]) -> Iterator[tuple[str, Any, str, Any]]:
@@ -99,14 +102,15 @@ def captured(env: gymnasium.Env) -> State:
     """All that the environment's future depends on, as arrays by name."""
     state: State = {}
     plain: dict[str, Any] = {}
+    base: Any = env.unwrapped
     for path, _, _, value in _attributes(env, "env", set()):
         if isinstance(value, mujoco.MjData | mujoco.MjModel):
-            state |= {f"{path}:{name}": array.copy() for name, array in _arrays(value).items()}
+            kept = _kept(value, base.model)
+            state |= {f"{path}:{name}": array.copy() for name, array in kept.items()}
         elif isinstance(value, np.random.Generator):
             state[f"{path}:generator"] = generator_words(value)
         else:
             plain[path] = _coded(value)
-    base: Any = env.unwrapped
     physics = np.empty(mujoco.mj_stateSize(base.model, _INTEGRATION))
     mujoco.mj_getState(base.model, base.data, physics, _INTEGRATION)
     text = json.dumps(plain).encode()
@@ -116,11 +120,12 @@ def captured(env: gymnasium.Env) -> State:
 def put_back(env: gymnasium.Env, state: State) -> None:
     """Go on where `captured` was called."""
     env.reset(seed=0)  # whatever is made at the first reset is there now
-    plain, base = json.loads(state["python"].tobytes()), env.unwrapped
+    plain = json.loads(state["python"].tobytes())
+    base: Any = env.unwrapped
     expected = {"physics", "python"}
     for path, owner, name, value in list(_attributes(env, "env", set())):
         if isinstance(value, mujoco.MjData | mujoco.MjModel):
-            for field, array in _arrays(value).items():
+            for field, array in _kept(value, base.model).items():
                 array[...] = state[f"{path}:{field}"]
                 expected.add(f"{path}:{field}")
         elif isinstance(value, np.random.Generator):
@@ -130,7 +135,7 @@ def put_back(env: gymnasium.Env, state: State) -> None:
             _set(owner, name, value, plain[path])
     if set(state) != expected:
         raise ValueError(f"state holds {sorted(set(state) ^ expected)} beside what is known")
-    mujoco.mj_setState(base.model, base.data, state["physics"], _INTEGRATION)  # type: ignore
+    mujoco.mj_setState(base.model, base.data, state["physics"], _INTEGRATION)
 
 
 def _set(owner: Any, name: str, now: Any, coded: Any) -> None:

@@ -69,7 +69,7 @@ class LaneFactory:
 
     On a sparse task a step pays 1 while the torso is more than `threshold` metres ahead of the
     start (`absolute=True`: or behind it). `observe_position=True` shows that position to the
-    agent, as the first number. `wrappers` are those of `gates.expressed`. Further arguments go to
+    agent, as the first number. `gates` are those of `expressed`. Further arguments go to
     Gymnasium's v5 environment of the robot, with whose first steps compiled ones are compared.
     """
 
@@ -80,7 +80,7 @@ class LaneFactory:
         threshold: float | None = None,
         absolute: bool = False,
         observe_position: bool = False,
-        wrappers: Sequence[Any] = (),
+        gates: Sequence[Any] = (),
         **kwargs: Any,
     ) -> None:
         self.robot: Robot = _robot(task)
@@ -105,8 +105,8 @@ class LaneFactory:
         self.action_space: Box = self.base.action_space
         self.observation_space: Box = self.base.observation_space
         self.gates: Gates | None = None
-        if wrappers:
-            self.gates, self.action_space = gates_around(self.base, wrappers)
+        if gates:
+            self.gates, self.action_space = gates_around(self.base, gates)
         if task.threshold is not None:
             # MuJoCo calls a coordinate beyond this bad; Gymnasium's checker wants finite bounds.
             bound = float(mujoco.mjMAXVAL)

@@ -53,7 +53,7 @@ def expressed(wrappers: Sequence[Any]) -> dict[str, Any] | None:
     """The arguments of our vector environment that do what the wrappers do; None if none do.
 
     >>> expressed([ClipAction, functools.partial(TimeLimit, max_episode_steps=9)])
-    {'wrappers': (('clip',),), 'horizon': 9}
+    {'gates': (('clip',),), 'horizon': 9}
     """
     gates, limits = [], []
     for wrap in wrappers:
@@ -71,7 +71,7 @@ def expressed(wrappers: Sequence[Any]) -> dict[str, Any] | None:
             gates.append(("clip",))
         else:
             gates.append(("rescale", given["min_action"], given["max_action"]))
-    found: dict[str, Any] = {"wrappers": tuple(gates)} if gates else {}
+    found: dict[str, Any] = {"gates": tuple(gates)} if gates else {}
     return found | ({"horizon": min(limits)} if limits else {})
 
 
@@ -85,18 +85,18 @@ def gates_around(base: gymnasium.Env, wrappers: Sequence[Any]) -> tuple[Gates, B
             gates.append((_CLIP, space.low, space.high))
             env = ClipAction(env)
         else:
-            env = RescaleAction(env, *bounds)
-            gates.append((_RESCALE, *_slope(space, env.action_space)))
+            env = RescaleAction(env, *bounds)  # refuses bounds that are none
+            gates.append((_RESCALE, *_slope(space, *bounds)))
         space = env.action_space
     kinds, first, second = zip(*reversed(gates), strict=True)
     return Gates(np.array(kinds, np.int64), np.stack(first), np.stack(second)), space
 
 
-def _slope(inner: Box, outer: Box) -> tuple[np.ndarray, np.ndarray]:
-    """Intercept and gradient by which Gymnasium comes from the outer to the inner space."""
+def _slope(inner: Box, low: Any, high: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Intercept and gradient by which Gymnasium comes from these bounds to the inner space."""
     if not (np.isfinite(inner.low) & np.isfinite(inner.high)).all():
         raise ValueError(f"RescaleAction around {inner}: there is nothing to scale")
-    low, high = outer.low.astype(np.float64), outer.high.astype(np.float64)
+    low, high = (b if isinstance(b, np.ndarray) else np.full(inner.shape, b) for b in (low, high))
     wide = np.longdouble
     gradient = ((high - low) / (inner.high.astype(wide) - inner.low.astype(wide))).astype("f")
     return (gradient * -inner.low + low).astype("f"), gradient

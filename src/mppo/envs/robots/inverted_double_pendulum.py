@@ -1,4 +1,4 @@
-"""InvertedDoublePendulum: pays for standing, minus its tip's distance from upright and its speeds."""
+"""InvertedDoublePendulum: pays for standing, minus its tip's distance from upright and speeds."""
 
 from __future__ import annotations
 

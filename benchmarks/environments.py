@@ -10,12 +10,15 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 import time
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from statistics import median
 from typing import Any
 
+HERE = Path(__file__).resolve().parent
 ROBOTS = ("Ant", "HalfCheetah", "Hopper", "Humanoid", "HumanoidStandup", "InvertedDoublePendulum")
 ROBOTS += ("InvertedPendulum", "Pusher", "Reacher", "Swimmer", "Walker2d")
 TARGETS = {
@@ -128,6 +131,8 @@ def main() -> None:
     parser.add_argument("--only", choices=("collecting", "training"))
     parser.add_argument("--method", default="trpo")
     given = parser.parse_args()
+    # beside this file there is a coverage.py, which Numba would take for the package of that name
+    sys.path[:] = [place for place in sys.path if Path(place).resolve() != HERE]
     os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     from mppo.files.settings import method_named
 

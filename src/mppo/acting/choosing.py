@@ -33,7 +33,8 @@ _PLACES += ("rewards",)
 TABLE = np.dtype([("clip", "f8"), *((name, "i8") for name in (*_NUMBERS, *_PLACES))])
 _FLOAT, _DOUBLE, _CHOICE = 1, 2, 3  # kinds of what an environment is given
 
-array: Any = numba.carray
+_numba: Any = numba
+array: Any = _numba.carray
 
 
 class Form(NamedTuple):

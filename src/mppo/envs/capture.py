@@ -15,6 +15,7 @@ from typing import Any
 
 import gymnasium
 import numpy as np
+from gymnasium.envs.registration import EnvSpec
 
 from mppo.envs.checked import CheckedVectorEnv
 from mppo.envs.contract import State
@@ -23,7 +24,7 @@ from mppo.envs.robots.engine import mujoco, uses_mujoco
 
 _INTEGRATION = mujoco.mjtState.mjSTATE_INTEGRATION
 _CONSTANT = (type, types.FunctionType, types.BuiltinFunctionType, types.MethodType)
-_CONSTANT += (types.ModuleType, np.dtype, gymnasium.envs.registration.EnvSpec, gymnasium.Space)
+_CONSTANT += (types.ModuleType, np.dtype, EnvSpec, gymnasium.Space)
 _PLAIN = (bool, int, float, str, type(None))
 
 

@@ -120,7 +120,7 @@ class Limits(NamedTuple):
     high: np.ndarray
 
 
-class Lane(Resumable, Protocol):
+class Lane(Protocol):
     """One environment that takes many steps with a policy at once."""
 
     observation: np.ndarray  # what is seen now; always the same array

@@ -162,11 +162,12 @@ def _part(part: Part, now: np.ndarray) -> Callable[[Any], bool] | None:
 
 def _safe_bounds(space: Any) -> tuple[Any, Any]:
     """Bounds in float32: whatever lies between them is an element, and finite."""
+    dtype: Any = space.dtype
     if type(space) is not spaces.Box or space.dtype.kind == "b":
         return -np.inf, np.inf  # choices were looked at one by one
     low, high = space.low.reshape(-1), space.high.reshape(-1)
     if space.dtype.kind in "iu":
-        limits = np.iinfo(space.dtype)
+        limits = np.iinfo(dtype)
         small = (np.abs(low.astype(float)) < EXACT) & (np.abs(high.astype(float)) < EXACT)
         below = np.where(small, low - 1.0, low)
         above = np.where(small, high + 1.0, high)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
-import importlib
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, cast
@@ -18,8 +16,10 @@ from mppo import envs
 from mppo.acting.spaces import Spaces
 from mppo.envs.capture import checked_vector, proven
 from mppo.envs.checked import CheckedVectorEnv
+from mppo.envs.registered import imported, known, refusing, with_namespace
+from mppo.envs.tasks import BY_ID
 from mppo.envs.wrapping import Borrowed, Wrap, imported_wrapper, name_of_wrapper, wrapped
-from mppo.errors import BadRequest, did_you_mean, in_words
+from mppo.errors import BadRequest
 
 MOST_ENVS = 64
 MakeEnv = Callable[[], gymnasium.Env | VectorEnv]
@@ -148,12 +148,12 @@ def imports_code(env: str) -> bool:
 def _registered(env_id: str, kwargs: dict, wrappers: tuple[Wrap, ...] = ()) -> EnvSource:
     module, _, registered = env_id.rpartition(":")
     if module:
-        _import(module, env_id)
-    name = registered if _known(registered) else _with_namespace(registered)
+        imported(module, env_id)
+    name = registered if known(registered) else with_namespace(registered)
     spec = gymnasium.spec(name)
     plain = lambda: gymnasium.make(name, disable_env_checker=True, **kwargs)  # we check ourselves
     one = (lambda: wrapped(plain(), wrappers)) if wrappers else plain
-    with _refusing(name, kwargs):
+    with refusing(name, kwargs):
         # ours step a whole batch at once: there is no single environment to put a wrapper around
         ours = _for_native(name, spec.max_episode_steps, kwargs, wrappers)
         native = None if ours is None else envs.native_vector(name, 1, **ours)
@@ -195,7 +195,7 @@ def _for_native(
     """Arguments of our vector environment, wrappers included; None where it has no such."""
     if not wrappers:
         return kwargs
-    task = envs.tasks.BY_ID.get(name)
+    task = BY_ID.get(name)
     if task is None or not task.robot:
         return None
     from mppo.envs.robots.gates import expressed
@@ -222,49 +222,8 @@ def _recordable(value: Any) -> bool:
     return not isinstance(value, float | np.floating) or math.isfinite(value)
 
 
-@contextlib.contextmanager
-def _refusing(name: str, kwargs: dict) -> Iterator[None]:
-    """An environment that cannot be made is a request that cannot be met, whatever its error."""
-    try:
-        yield
-    except BadRequest:
-        raise
-    except Exception as error:
-        given = f" with {kwargs}" if kwargs else ""
-        raise BadRequest(
-            f'cannot make the environment "{name}"{given}: {in_words(error)}'
-        ) from error
-
-
-def _import(module: str, env_id: str) -> None:
-    try:
-        importlib.import_module(module)
-    except Exception as error:  # importing runs code of the user's
-        raise BadRequest(f'cannot import "{module}" of "{env_id}": {in_words(error)}') from error
-
-
-def _known(env_id: str) -> bool:
-    try:
-        gymnasium.spec(env_id)
-    except (gymnasium.error.Error, ModuleNotFoundError):
-        return False
-    return True
-
-
-def _with_namespace(env_id: str) -> str:
-    """Our own tasks without their prefix, or a refusal with a suggestion."""
-    if _known(f"mppo/{env_id}"):
-        return f"mppo/{env_id}"
-    bare = {name.removeprefix("mppo/"): name for name in gymnasium.registry}
-    hint = did_you_mean(env_id, [*gymnasium.registry, *bare])
-    way_out = hint or "; mppo envs lists the tasks of the paper, and any registered id will do"
-    raise BadRequest(
-        f'unknown environment "{env_id}"{way_out} (module:id imports its module first)'
-    )
-
-
 def _made_by(function: MakeEnv, wrappers: tuple[Wrap, ...] = ()) -> EnvSource:
-    with _refusing(getattr(function, "__name__", repr(function)), {}):
+    with refusing(getattr(function, "__name__", repr(function)), {}):
         env = function()
     if isinstance(env, VectorEnv):
         _refuse_wrappers(wrappers)
@@ -277,7 +236,7 @@ def _made_by(function: MakeEnv, wrappers: tuple[Wrap, ...] = ()) -> EnvSource:
             "gymnasium.vector.VectorEnv (a fresh one on every call)"
         )
     one = lambda: wrapped(cast(gymnasium.Env, function()), wrappers)
-    with _refusing(_name(env), {}):
+    with refusing(_name(env), {}):
         inside = wrapped(env, wrappers)
     found = _single(inside, wrappers, lambda name, n: checked_vector([one] * n, name))
     inside.close()
@@ -286,7 +245,7 @@ def _made_by(function: MakeEnv, wrappers: tuple[Wrap, ...] = ()) -> EnvSource:
 
 def _borrowed(env: gymnasium.Env, wrappers: tuple[Wrap, ...]) -> EnvSource:
     """An environment as it is: a batch of one, for training and evaluation in turn."""
-    with _refusing(_name(env), {}):
+    with refusing(_name(env), {}):
         inside = wrapped(env, wrappers)
     make = lambda name, n: Borrowed(CheckedVectorEnv([lambda: inside], name))
     return replace(_single(inside, wrappers, make), count=1, shared=True)

@@ -107,8 +107,7 @@ def caller(signature: Any) -> Any:
     return call
 
 
-@intrinsic
-def as_pointer(context, address):
+def _as_pointer(context, address):
     """For compiled code: an address as a pointer, of which `numba.carray` makes an array."""
 
     def generate(target, builder, signature, values):
@@ -117,8 +116,10 @@ def as_pointer(context, address):
     return types.voidptr(types.int64), generate
 
 
-@intrinsic
-def fused(context, a, b, c):
+as_pointer: Any = intrinsic(_as_pointer)
+
+
+def _fused(context, a, b, c):
     """For compiled code: a * b + c, rounded once."""
 
     def generate(target, builder, signature, values):
@@ -126,3 +127,6 @@ def fused(context, a, b, c):
 
     double = types.float64
     return double(double, double, double), generate
+
+
+fused: Any = intrinsic(_fused)

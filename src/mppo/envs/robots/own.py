@@ -108,7 +108,7 @@ class OwnRobotEnv(MujocoEnv):
         return Body(*seen, single, *(array.reshape(-1) for array in flat))
 
     def _see(self, body: Body) -> np.ndarray:
-        observation = np.zeros(self.observation_space.shape)
+        observation = np.zeros(self.observation_space.shape or ())
         self._robot.observe.function(body, self._numbers, observation)
         return observation
 

@@ -49,7 +49,7 @@ def runs(lanes: Sequence[Lane], actor: Actor) -> bool:
 
 def take_up(lanes: Sequence[Lane], now: np.ndarray) -> None:
     """After environments were put back into an earlier state: this [E, obs] is what was seen."""
-    for lane, flat in zip(lanes, now, strict=True):
+    for lane, flat in zip(lanes, now, strict=False):  # there may be no lanes
         if isinstance(lane, StepLane):
             lane.observation[:] = flat
             lane.seen = None

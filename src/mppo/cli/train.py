@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from mppo.algorithm.methods import COMPONENTS, METHODS, Method
 from mppo.cli import fields
-from mppo.cli.naming import named
+from mppo.cli.config import printed, with_config
+from mppo.cli.naming import Named, named
 from mppo.cli.parser import WIDEST, Parser
 from mppo.errors import BadRequest
 from mppo.files.foreign_names import answer, flag
@@ -33,6 +34,8 @@ METHOD  {methods}
 ENV     a Gymnasium id; `mppo envs` lists the tasks of the paper;
         module:id imports a module first
 
+METHOD and ENV may also stand in the file of --config.
+
 An option of several values takes all words up to the next option: put METHOD
 and ENV before it, or after --.
 
@@ -45,6 +48,8 @@ EXAMPLES = (
     "mppo train mp-trpo mppo/Maze-v0 --steps 1e6 --seed 0 --out runs/maze",
     "mppo train mp-trpo mppo/SparseHopper-v0 --paths 4 --picking.alpha 0.5",
     "mppo train ppo CartPole-v1 --steps 1e5 --network.hidden 32 32",
+    "mppo train ppo CartPole-v1 --print-config > run.toml",
+    "mppo train --config run.toml --seed 1",
 )
 CODES = """\
 0 done; 2 a request that cannot be met as it stands; 65 a fault of the
@@ -57,19 +62,29 @@ def main(command: str, words: list[str], interrupts: Interrupts) -> int:
     """Train one run."""
     sys.path.append(os.getcwd())  # so that module:Class and module:id find the user's own modules
     options, method, env_kwargs = parsed(words)
+    if options.print_config:
+        print(printed(options, method, env_kwargs, _own_fields()), end="")
+        return 0
     return _train(options, method, env_kwargs, interrupts)
 
 
 def parsed(words: list[str]) -> tuple[Any, Method, dict[str, Any]]:
     """The options, the method with its fields changed, and the environment's arguments."""
-    words = _with_dashes(words)
-    found = named(words, _own_fields())
-    method = fields.swapped(METHODS[found.method], found.swaps)
-    options = parser_for(method, found.method, found.env).parse_args(words)
+    own = _own_fields()
+    words = with_config(_with_dashes(words), own, lambda some: _parser(named(some, own))[0])
+    found = named(words, own)
+    parser, method = _parser(found)
+    options = parser.parse_args(words)
     if options.method != found.method:
         raise BadRequest("it is not clear which word is METHOD; put METHOD and ENV first")
     given = vars(options)
     return options, fields.rebuild(method, given), fields.env_arguments(given)
+
+
+def _parser(found: Named) -> tuple[Parser, Method]:
+    """The parser of what the words name, and the method with its components swapped."""
+    method = fields.swapped(METHODS[found.method], found.swaps)
+    return parser_for(method, found.method, found.env), method
 
 
 @lru_cache
@@ -139,6 +154,20 @@ def _own_fields() -> tuple[fields.Option, ...]:
         field("tensorboard", bool, False, "Also write event files, to OUT/tensorboard."),
         field("wandb", str | None, None, "Also log to this project of Weights & Biases."),
         field("trackio", str | None, None, "Also log to this project of Trackio."),
+        field(
+            "config",
+            str | None,
+            None,
+            "Settings from a file: TOML, or run.json of an earlier run; flags stand above it.",
+            "FILE",
+        ),
+        field("print_config", bool, False, "Print the settings as such a file, and do no more."),
+        field(
+            "allow_imports",
+            bool,
+            False,
+            "Import code of other packages that the file names (runs their code).",
+        ),
         field("quiet", bool, False, "Print nothing but errors."),
     )
 

@@ -308,11 +308,10 @@ def test_fields_of_the_method_in_every_spelling():
         ({"method": "ppo", "max_grad_norm": 1}, "here it is optimiser__max_gradient_norm"),
         ({"n_envs": 4}, "here it is envs (batch_size counts"),
         ({"vf_coef": 0.5}, "there is none: the value network shares nothing"),
-        (
-            {"method": "ppo", "optimiser__learning_rate": lambda left: left},
-            "schedules are not supp",
-        ),
-        ({"critic__learning_rate": "linear"}, "schedules are not supported"),
+        ({"gamma": lambda left: left}, "schedules are not supp"),
+        ({"critic__learning_rate": "linear"}, "neither a number nor a schedule; write a number, "),
+        ({"critic__learning_rate": "linear:-1"}, "goes below zero"),
+        ({"critic__learning_rate": lambda left: left - 0.5}, "goes below zero: it is -0.0625"),
     ],
 )
 def test_bad_requests_say_what_to_change(arguments, message):

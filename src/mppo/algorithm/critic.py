@@ -11,6 +11,7 @@ from mppo.algorithm.advantages import Target
 from mppo.algorithm.filters import Filter
 from mppo.algorithm.minibatches import epochs_of_minibatches
 from mppo.algorithm.networks import Mlp
+from mppo.algorithm.schedules import Rate, first, settle
 from mppo.algorithm.types import Network, PyTree
 from mppo.errors import check_ranges
 from mppo.machine.lazy import jax, jnp, optax
@@ -32,7 +33,7 @@ class Critic:
     """Passes over the batch in each iteration."""
     minibatch: int = 64
     """Samples of one step."""
-    learning_rate: float = 1e-3
+    learning_rate: Rate = 1e-3
     """Step size of Adam."""
     adam_epsilon: float = 1e-8
     """Adam's epsilon."""
@@ -44,10 +45,11 @@ class Critic:
     """Whether V sees standardised observations."""
 
     def __post_init__(self) -> None:
-        check_ranges(self, epochs=(1, inf), minibatch=(1, inf), learning_rate=(0, inf))
+        check_ranges(self, epochs=(1, inf), minibatch=(1, inf))
+        settle(self, learning_rate=(0, inf))
 
     def _adam(self) -> optax.GradientTransformation:
-        return optax.adam(self.learning_rate, eps=self.adam_epsilon)
+        return optax.adam(first(self.learning_rate), eps=self.adam_epsilon)
 
     def init(self, key: jax.Array, observation_size: int) -> Value:
         """A random value network."""

@@ -19,6 +19,7 @@ from mppo.algorithm.performance import (
 )
 from mppo.algorithm.policies import Architecture, Policy
 from mppo.algorithm.population import Member, fresh_record, member, put, slot_for
+from mppo.algorithm.schedules import at
 from mppo.algorithm.surrogate import log_probs, mean_entropy, performance_gain, statistics
 from mppo.algorithm.types import Batch, PyTree, Trajectories
 from mppo.machine.lazy import jax, jnp
@@ -106,11 +107,14 @@ def learn(
     i: jax.Array,
     seen: Trajectories,
     unfinished: Unfinished = "drop",
+    rates: dict[str, jax.Array] | None = None,
 ) -> tuple[State, Metrics]:
     """Lines 6-12: all that follows the rollout, as one pure function.
 
-    An update that is not finite gives back the state as it was, and says so in `finite`.
+    An update that is not finite gives back the state as it was, and says so in `finite`. `rates`
+    are the values of the method's schedules now, where it has some.
     """
+    method = at(method, rates)
     key = jax.random.fold_in(jax.random.fold_in(state.key, 1), state.iteration)
     value_key, policy_key, bonus_key = jax.random.split(key, 3)
 

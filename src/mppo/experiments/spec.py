@@ -11,6 +11,7 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 from mppo.algorithm.methods import Method
+from mppo.algorithm.schedules import Rate, is_part
 from mppo.errors import BadRequest
 from mppo.files import settings
 from mppo.files.changes import differences as _differences
@@ -137,8 +138,7 @@ def differences(base: Method, changed: Method) -> dict[str, Any]:
     """
     found = _differences(base, changed)
     return {
-        name: settings.kind_of(value) if dataclasses.is_dataclass(value) else value
-        for name, value in found.items()
+        name: settings.kind_of(value) if is_part(value) else value for name, value in found.items()
     }
 
 
@@ -148,7 +148,7 @@ def _beyond_defaults(component: Any) -> dict[str, Any]:
     for field in dataclasses.fields(component):
         value = getattr(component, field.name)
         if value != field.default:
-            plain = not dataclasses.is_dataclass(value)
+            plain = not is_part(value)
             found[field.name] = settings.to_json(value) if plain else _beyond_defaults(value)
     return found
 
@@ -161,9 +161,9 @@ def _settled(component: Any) -> Any:
     hints, changes = _hints(type(component)), {}
     for field in dataclasses.fields(component):
         value = getattr(component, field.name)
-        if dataclasses.is_dataclass(value):
+        if is_part(value):
             changes[field.name] = _settled(value)
-        elif hints[field.name] is float:
+        elif hints[field.name] is float or (hints[field.name] == Rate and type(value) is int):
             changes[field.name] = float(value)
     return dataclasses.replace(component, **changes)
 

@@ -6,6 +6,7 @@ import dataclasses
 from typing import Any
 
 from mppo.algorithm.methods import METHODS, Method
+from mppo.algorithm.schedules import is_part
 from mppo.errors import BadRequest
 from mppo.files.settings import kind_of, overridden
 
@@ -23,7 +24,7 @@ def changes(name: str, method: Method) -> list[tuple[str, str]]:
 
 
 def _written(value: Any) -> str:
-    if dataclasses.is_dataclass(value):
+    if is_part(value):
         return kind_of(value)
     return " ".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
@@ -50,7 +51,7 @@ def differences(base: Any, changed: Any, prefix: str = "") -> dict[str, Any]:
     for field in dataclasses.fields(changed):
         name, new = f"{prefix}{field.name}", getattr(changed, field.name)
         old = getattr(base, field.name, _NOTHING)
-        if dataclasses.is_dataclass(new) and not isinstance(new, type):
+        if is_part(new):
             if type(old) is not type(new):
                 old = _by_default(type(new))
                 found[name] = new if old is _NOTHING else old

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 from mppo.algorithm.methods import COMPONENTS, METHODS, Method
+from mppo.algorithm.schedules import SHAPES, is_part
 from mppo.envs.source import imports_code
 from mppo.errors import BadRequest, CheckpointError
 from mppo.files.changes import differences
@@ -41,13 +42,15 @@ def read(path: str, allow_imports: bool = False) -> Config:
 
     Code of other packages that the file names is refused unless it is allowed.
     """
-    file = Path(path) / "run.json" if Path(path).is_dir() else Path(path)
     try:
+        file = Path(path) / "run.json" if Path(path).is_dir() else Path(path)
         if file.stat().st_size > LARGEST:
             raise BadRequest(f'"{path}" is too large to be a file of settings')
         content = file.read_bytes()
     except OSError as error:
         raise BadRequest(f'cannot read "{path}": {error.strerror}') from error
+    except ValueError as error:  # a character that no path can have
+        raise BadRequest(f"cannot read {path!r}: {error}") from error
     try:
         if file.suffix.lower() == ".json":
             found = _of_a_run(_json(content), allow_imports)
@@ -153,11 +156,17 @@ def _check_format(found: Any, known: int) -> None:
 def _refuse_code(config: Config) -> None:
     kinds = [value for name, value in config.settings.items() if name in COMPONENTS]
     wrappers = config.settings.get("wrappers", [])
+    kinds += [value for name, value in config.settings.items() if "." in name and _calls(value)]
     named: list[Any] = [*kinds, *(cast(list[Any], wrappers) if isinstance(wrappers, list) else [])]
     code = [name for name in named if isinstance(name, str) and ":" in name]
     code += [config.env] if config.env is not None and imports_code(config.env) else []
     if code:
         raise BadRequest(f'"{code[0]}" {CODE}')
+
+
+def _calls(value: Any) -> bool:
+    """Whether a value would be taken for a schedule that is to be imported."""
+    return isinstance(value, str) and value.partition(":")[0] not in (*SHAPES, "constant")
 
 
 def settings_of(method: Method) -> dict[str, Any]:
@@ -171,7 +180,7 @@ def _add_fields(found: dict[str, Any], component: Any, prefix: str) -> None:
     inside: list[str] = []
     for field in dataclasses.fields(component):
         value, name = getattr(component, field.name), prefix + field.name
-        if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        if is_part(value):
             inside.append(field.name)
         elif value is not None or field.default is not None:
             found[name] = _word(name, value)
@@ -186,7 +195,7 @@ def _word(name: str, value: Any) -> Any:
     """A field's value as TOML and a flag can hold it: parts that have words for themselves too."""
     if isinstance(value, tuple):
         return [_word(name, item) for item in cast(tuple[Any, ...], value)]
-    if name in COMPONENTS and dataclasses.is_dataclass(value):
+    if name in COMPONENTS and is_part(value):
         return kind_of(value)
     if type(value).__module__.startswith("mppo.") and "__str__" in vars(type(value)):
         return str(value)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 import warnings
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from mppo.algorithm.methods import Method
 from mppo.algorithm.networks import Mlp
 from mppo.algorithm.performance import Unfinished
 from mppo.algorithm.policies import Architecture
+from mppo.algorithm.schedules import rates
 from mppo.algorithm.styles import ALIKE, Style
 from mppo.algorithm.types import Trajectories
 from mppo.envs.batched.maze import MazeVector
@@ -137,6 +139,9 @@ class Run:
             getattr(self.method.picking, "start", None) == "evaluate"
         )
         learn = self.programs.measure_only if measuring else self.programs.learn
+        now = self._rates()
+        if now and not measuring:
+            learn = partial(learn, rates={name: np.float32(one) for name, one in now.items()})
         previous = self._previous
         self.state, metrics = iterate(self._pick, self._collect, learn, self.state)
         row = jax.device_get(metrics)
@@ -153,10 +158,18 @@ class Run:
             "iteration": self.iteration - 1,
             "steps": self.iteration * self.method.batch_size,
             **row,
+            **now,
             "theorem_bound": None if check is None else check.bound,
             "theorem_slack": None if check is None else check.slack,
         }
         return plain(made)
+
+    def _rates(self) -> dict[str, float]:
+        """What the schedules say in this iteration, of the budget that the run has now."""
+        try:
+            return rates(self.method, 1 - self.iteration / self.iterations)
+        except ValueError as error:
+            raise BadRequest(str(error)) from error
 
     def _pick(self, state: State):
         """Lines 2-4, with Theorem 1 checked against what the rule saw."""

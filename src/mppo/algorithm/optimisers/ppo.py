@@ -7,6 +7,7 @@ from math import inf
 
 from mppo.algorithm.minibatches import epochs_of_minibatches
 from mppo.algorithm.policies import Architecture, Policy
+from mppo.algorithm.schedules import Rate, first, is_zero, settle
 from mppo.algorithm.surrogate import log_probs, mean_kl, ratios, statistics
 from mppo.algorithm.types import Batch, Bonus, PyTree
 from mppo.errors import check_ranges
@@ -17,11 +18,11 @@ from mppo.machine.lazy import jax, jnp, optax
 class Ppo:
     """Proximal policy optimisation with the settings of the paper's appendix."""
 
-    clip: float = 0.2
+    clip: Rate = 0.2
     """Probability ratios are clipped to 1 - clip ... 1 + clip (epsilon)."""
     epochs: int = 10
     """Passes over the batch."""
-    learning_rate: float = 3e-4
+    learning_rate: Rate = 3e-4
     """Step size of Adam."""
     minibatch: int = 64
     """Samples of one step."""
@@ -29,16 +30,15 @@ class Ppo:
     """Adam's epsilon, as in the base code."""
     max_gradient_norm: float = 0.0
     """Clip the gradient to this length; 0 is off, as in the base code."""
-    entropy_coefficient: float = 0.0
+    entropy_coefficient: Rate = 0.0
     """Weight of the entropy in the objective."""
 
     def __post_init__(self) -> None:
-        check_ranges(
-            self, clip=(1e-12, inf), epochs=(1, inf), learning_rate=(0, inf), minibatch=(1, inf)
-        )
+        check_ranges(self, epochs=(1, inf), minibatch=(1, inf))
+        settle(self, clip=(1e-12, inf), learning_rate=(0, inf), entropy_coefficient=(-inf, inf))
 
     def _adam(self) -> optax.GradientTransformation:
-        adam = optax.adam(self.learning_rate, eps=self.adam_epsilon)
+        adam = optax.adam(first(self.learning_rate), eps=self.adam_epsilon)
         if not self.max_gradient_norm:
             return adam
         return optax.chain(optax.clip_by_global_norm(self.max_gradient_norm), adam)
@@ -65,7 +65,7 @@ class Ppo:
             ratio = jnp.exp(log_probs(architecture, stats, part.actions) - part.log_probs)
             clipped = jnp.clip(ratio, 1 - self.clip, 1 + self.clip)
             gain = jnp.mean(jnp.minimum(ratio * part.advantages, clipped * part.advantages))
-            if self.entropy_coefficient:
+            if not is_zero(self.entropy_coefficient):
                 entropy = jnp.mean(jax.vmap(architecture.head.entropy)(stats))
                 gain = gain + self.entropy_coefficient * entropy
             return -gain - bonus(new, part.observations)

@@ -65,7 +65,7 @@ def test_what_is_no_schedule_is_refused(make, given, said):
 
 def test_a_schedule_must_begin_in_the_range_of_its_field():
     assert Ppo(clip="linear:0.2").clip == Schedule("linear", 0.2)
-    with pytest.raises(ValueError, match="clip begins at 0.0; it must lie in 1e-12"):
+    with pytest.raises(ValueError, match=r"clip begins at 0.0; it must lie in 1e-12"):
         Ppo(clip="linear:0:1")
 
 
@@ -87,7 +87,7 @@ def test_all_schedules_of_a_method_are_found_and_replaced():
     assert method == scheduled()  # as it was
     plain = METHODS["ppo"]
     assert at(plain, None) is plain
-    with pytest.raises(ValueError, match="schedules of optimiser.clip, optimiser.learning_rate, "):
+    with pytest.raises(ValueError, match=r"schedules of optimiser.clip, optimiser.learning_rate, "):
         at(method, None)
 
 
@@ -114,7 +114,7 @@ def test_a_method_with_schedules_is_written_and_read():
 def test_a_function_from_a_file_is_known_but_cannot_be_called():
     data = settings.to_json(scheduled())
     back = settings.from_json(data)
-    with pytest.raises(ValueError, match="code of another package.*pass --allow-imports"):
+    with pytest.raises(ValueError, match=r"code of another package.*pass --allow-imports"):
         rates(back, 1.0)
     data["optimiser"]["clip"]["function"] = ""
     with pytest.raises(ValueError, match="which is not in its files: give it again from Python"):

@@ -58,9 +58,14 @@ class Agent:
         state: Any = None,
         episode_start: Any = None,
         deterministic: bool = False,
+        action_masks: Any = None,
     ) -> tuple[Any, Any]:
-        """The action for one observation, or actions for a stack of them, and `state` unchanged."""
-        single, flat = self._flat(observation)
+        """The action for one observation, or actions for a stack of them, and `state` unchanged.
+
+        A policy that was trained with masks is told what is allowed: by `action_masks`, or by the
+        part of the observation that is called action_mask.
+        """
+        single, flat = self._flat(self.spaces.view(observation, action_masks))
         noise = None if deterministic else self._actor.noise(self._generator, len(flat))
         actions = self._actor.act(flat, noise)
         if single:
@@ -89,6 +94,7 @@ def architecture_of(method: Method, spaces: Spaces) -> Architecture:
         method.observation_filter != "none",
         spaces.action_scale,
         any(one.filter == "none" for one in method.styles),
+        spaces.mask,
     )
 
 

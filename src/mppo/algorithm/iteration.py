@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from mppo.algorithm import filters
+from mppo.algorithm import filters, rewards
 from mppo.algorithm.advantages import estimate_advantages, scale
 from mppo.algorithm.methods import Method
 from mppo.algorithm.paths import incentives, look, random_policy, warmed_up
@@ -37,6 +37,7 @@ class State(NamedTuple):
     current: jax.Array  # the slot of the policy improved last
     iteration: jax.Array
     key: jax.Array  # of the run; an iteration derives its own from it
+    returns: PyTree = ()  # what is known of discounted returns, where rewards are scaled by them
 
 
 def init(method: Method, architecture: Architecture, key: jax.Array) -> State:
@@ -71,6 +72,7 @@ def init(method: Method, architecture: Architecture, key: jax.Array) -> State:
         jnp.asarray(0, jnp.int32),
         jnp.asarray(0, jnp.int32),
         run_key,
+        rewards.init() if method.reward_scaling == "returns" else (),
     )
 
 
@@ -124,6 +126,10 @@ def learn(
     )
     paid = incentives(method, architecture, state.exploration, path.style, seen)
     v, shaped = i % method.value_networks, seen._replace(rewards=paid.rewards)
+    returns, unit = state.returns, 1.0
+    if method.reward_scaling == "returns":
+        returns = rewards.update(returns, shaped, method.gamma)
+        shaped, unit = rewards.scaled(returns, shaped), rewards.deviation(returns)
     value, raw, log = fit_value(method, member(state.values, v), shaped, value_key)  # lines 7-8
     batch = as_batch(method, architecture, path.policy, seen, raw)
     policy, optimiser, step = method.optimiser.update(  # line 9
@@ -137,6 +143,7 @@ def learn(
     length = jnp.sum(counted.lengths) / jnp.maximum(jnp.sum(counted.ended), 1)
     gain = performance_gain(paid.gain, architecture, policy, batch, length)  # line 10
     gain = gain * paid.of_the_task if method.styles else gain
+    gain = gain * unit if method.reward_scaling == "returns" else gain
     entropy = mean_entropy(architecture, policy, batch.observations, method.entropy_index)
     improved = Member(policy, optimiser, path.performance + gain, entropy, path.record, path.style)
     exploration, bonus_log = method.exploration.update(
@@ -151,6 +158,7 @@ def learn(
         jnp.where(sound, slot, old.current),
         old.iteration + sound,
         old.key,
+        _kept(sound, returns, old.returns),
     )
     log |= {"gain": gain, "slot": slot, "advantage_mean": jnp.mean(batch.raw_advantages)}
     log |= {"advantage_std": jnp.std(batch.raw_advantages), **step, **bonus_log, "finite": sound}
@@ -190,6 +198,8 @@ def measure(
     if unfinished != "drop":
         value = member(state.values, i % method.value_networks)
         beyond = method.critic.values(value, seen.next_observations)
+        if method.reward_scaling == "returns":  # J is in the task's own unit
+            beyond = beyond * rewards.deviation(state.returns)
         counted = all_episodes(seen, beyond, method.gamma, method.time_limit, unfinished)
     elif method.estimator.unit == "discounted":
         counted = episodes(seen, method.gamma, "discounted")

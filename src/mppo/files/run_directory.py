@@ -17,6 +17,7 @@ from mppo.errors import BadRequest, CheckpointError, StorageFault
 from mppo.files import checkpoints, recovery
 from mppo.files.atomic import Appender, Lock, present, renamed_aside, reported, write_atomically
 from mppo.files.checkpoints import Checkpoint, check_format, hash_of, read_json
+from mppo.files.settings import completed
 
 FORMAT = 1
 LOGS = ("metrics.jsonl", "evaluations.jsonl", "timing.jsonl")
@@ -217,7 +218,7 @@ class RunDirectory:
         there = self.description_to_continue()
         if there is not None:
             wanted = json.loads(json.dumps(plain(run)))
-            differs = [name for name in IDENTITY if there.get(name) != wanted.get(name)]
+            differs = [name for name in IDENTITY if completed(there.get(name)) != wanted.get(name)]
             if differs:
                 way_out = "choose another --out, or --from-scratch, which moves it aside"
                 if differs == ["unfinished"]:  # begun by a version that let cut episodes go
@@ -296,5 +297,4 @@ def rows(path: str | os.PathLike[str], name: str) -> list[dict[str, Any]]:
 
 
 def _describe(run: dict[str, Any]) -> str:
-    words = (run.get(name, "?") for name in ("method_name", "env", "seed"))
-    return "{} on {}, seed {}".format(*words)
+    return "{} on {}, seed {}".format(*(run.get(n, "?") for n in ("method_name", "env", "seed")))

@@ -89,6 +89,22 @@ def from_json(data: Any, allow_imports: bool = False) -> Any:
         raise BadRequest(f'"{kind}": {error}') from error
 
 
+def completed(data: Any) -> Any:
+    """What `to_json` wrote, with the fields that an older version did not have, as they were then.
+
+    >>> completed({"kind": "uniform"}) == to_json(COMPONENTS["picking"]["uniform"]())
+    True
+    """
+    if isinstance(data, list):
+        return [completed(item) for item in data]
+    if not isinstance(data, dict):
+        return data
+    cls = _KINDS.get(str(data.get("kind")))
+    fields = [] if cls is None else dataclasses.fields(cls)
+    defaults = {f.name: to_json(f.default) for f in fields if f.default is not dataclasses.MISSING}
+    return {**defaults, **{name: completed(value) for name, value in data.items()}}
+
+
 def _check_read(cls: type, kind: str, values: dict[str, Any]) -> None:
     """Raise unless every value of a file is of the type that its field has."""
     for name, value in values.items():

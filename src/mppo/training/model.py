@@ -219,9 +219,13 @@ class MPPO:
         state: Any = None,
         episode_start: Any = None,
         deterministic: bool = False,
+        action_masks: Any = None,
     ) -> tuple[Any, Any]:
-        """The action for one observation, or actions for a stack of them, and `state` unchanged."""
-        return self.agent.predict(observation, state, episode_start, deterministic)
+        """The action for one observation, or actions for a stack of them, and `state` unchanged.
+
+        Where `action_masks` was set, a mask says what is allowed, here or in the observation.
+        """
+        return self.agent.predict(observation, state, episode_start, deterministic, action_masks)
 
     def evaluate(
         self, episodes: int = 10, seed: int | None = None, deterministic: bool = False

@@ -22,6 +22,7 @@ from mppo.files.run_directory import RunDirectory, rows
 from mppo.machine.lazy import jax
 from mppo.machine.threads import available_cores
 from mppo.rollouts.evaluator import Episodes, Evaluator
+from mppo.training.preparation import prepared
 from mppo.training.programs import programs
 
 AT_ONCE = 10  # environments of an evaluation, where the run itself had none
@@ -106,7 +107,7 @@ def opened(
     if found is None:
         raise BadRequest(f'"{where}" holds no run (there is no run.json)')
     method = described(found, allow_imports, other_env=env is not None).method
-    on = _source(where, found, env, allow_imports)
+    on = prepared(method, _source(where, found, env, allow_imports))
     architecture = architecture_of(method, on.spaces)
     like = jax.eval_shape(partial(iteration.init, method, architecture), jax.random.key(0))
     state = checkpoints.restored(like, run.newest().arrays, "state")

@@ -34,6 +34,7 @@ from mppo.machine.threads import available_cores
 from mppo.rollouts.collector import Collector
 from mppo.rollouts.evaluator import LONGEST, Evaluator
 from mppo.training import validation
+from mppo.training.preparation import prepared
 from mppo.training.programs import Programs, programs
 
 Row = dict[str, Any]
@@ -70,6 +71,7 @@ class Run:
         unfinished: Unfinished | None = None,
     ):
         validation.check(method, steps, seed, evaluation, workers)
+        on = prepared(method, on)
         validation.refuse_sharing(on, method, evaluation)
         self._method, self.task, self.seed, self.evaluation = method, on, int(seed), evaluation
         self.steps, self.iterations = steps, math.ceil(steps / method.batch_size)
@@ -268,6 +270,7 @@ class Run:
 
     def move_to(self, on: EnvSource) -> None:
         """Go on in other environments of the same spaces."""
+        on = prepared(self.method, on)
         here, there = self.task.spaces, on.spaces
         if (here.observation, here.action) != (there.observation, there.action):
             raise BadRequest(

@@ -13,6 +13,8 @@ from mppo.algorithm.types import Batch, Bonus, PyTree
 from mppo.errors import check_ranges
 from mppo.machine.lazy import jax, jnp, optax
 
+STOP_BEYOND = 1.5  # times target_kl, as in the peers
+
 
 @dataclass(frozen=True)
 class Ppo:
@@ -32,9 +34,11 @@ class Ppo:
     """Clip the gradient to this length; 0 is off, as in the base code."""
     entropy_coefficient: Rate = 0.0
     """Weight of the entropy in the objective."""
+    target_kl: float = 0.0
+    """End the passes once the KL divergence of a minibatch exceeds 1.5 times this; 0 is off."""
 
     def __post_init__(self) -> None:
-        check_ranges(self, epochs=(1, inf), minibatch=(1, inf))
+        check_ranges(self, epochs=(1, inf), minibatch=(1, inf), target_kl=(0, inf))
         settle(self, clip=(1e-12, inf), learning_rate=(0, inf), entropy_coefficient=(-inf, inf))
 
     def _adam(self) -> optax.GradientTransformation:
@@ -76,15 +80,31 @@ class Ppo:
             updates, moments = adam.update(gradient, moments, parameters)
             return (optax.apply_updates(parameters, updates), moments), None
 
-        (parameters, state), _ = epochs_of_minibatches(
-            step, (policy.parameters, state), batch, self.epochs, self.minibatch, key
-        )
+        def step_or_stop(carry, part: Batch):
+            *before, going = carry
+            new = Policy(before[0], policy.filter)
+            log_ratio = jnp.log(ratios(architecture, new, part))
+            far = jnp.mean(jnp.expm1(log_ratio) - log_ratio) > STOP_BEYOND * self.target_kl
+            after, _ = step(tuple(before), part)
+            goes_on = going & ~far
+            kept = jax.tree.map(lambda a, b: jnp.where(goes_on, a, b), after, tuple(before))
+            return (*kept, goes_on), goes_on
+
+        start, log = (policy.parameters, state), {}
+        passes = (batch, self.epochs, self.minibatch, key)
+        if self.target_kl:
+            going = (*start, jnp.asarray(True))
+            (parameters, state, _), taken = epochs_of_minibatches(step_or_stop, going, *passes)
+            log = {"minibatches": jnp.sum(taken)}
+        else:
+            (parameters, state), _ = epochs_of_minibatches(step, start, *passes)
         improved = Policy(parameters, policy.filter)
         ratio = ratios(architecture, improved, batch)
         return (
             improved,
             state,
             {
+                **log,
                 "kl": mean_kl(architecture, improved, batch),
                 "surrogate_gain": jnp.mean((ratio - 1) * batch.advantages),
                 "clip_fraction": jnp.mean(jnp.abs(ratio - 1) > self.clip),

@@ -118,7 +118,7 @@ def test_a_clipped_fit_stays_near_the_values_before():
 
 
 def test_the_clipped_loss_is_the_larger_one():
-    """One step of Adam's first: V - target = 1 - 3 within the clip, so both losses are (1 - 3)^2."""
+    """Before the first step, V is that of before: both losses are 2^2."""
     critic = Critic(epochs=1, minibatch=8, learning_rate=1e-9, network=Mlp(()), clip=0.2)
     init, values, fit = parts(critic)
     value, x = init(jax.random.key(0)), data(5, 8)

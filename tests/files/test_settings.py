@@ -109,7 +109,7 @@ def test_overrides_reach_in_and_swap():
         ({"picking": "zzzzzz"}, 'unknown kind "zzzzzz". Known: best, max-entropy, '),
         ({"picking": ":"}, 'cannot load ":": ValueError: Empty module name'),
         ({"picking": "..:x"}, 'cannot load "..:x": TypeError: '),
-        ({"target_kl": 0.1, "optimiser": "ppo"}, 'no "target_kl"; this optimiser has none'),
+        ({"target_kl": 0.1, "optimiser": "ppo"}, 'no "target_kl"; here it is optimiser__target_kl'),
         ({"policy_kwargs": {}}, 'no "policy_kwargs"; here the networks are network__hidden'),
     ],
 )

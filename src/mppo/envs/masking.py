@@ -86,4 +86,11 @@ def with_masks(on: EnvSource) -> EnvSource:
             '"action_mask"; give one, or a callable that makes a single environment'
         )
     inside = on.within((*on.applied, MaskInView))
-    return replace(inside, spaces=replace(inside.spaces, masked=True), applied=on.applied)
+    found = replace(inside, spaces=replace(inside.spaces, masked=True), applied=on.applied)
+    _ = found.spaces.mask  # refuses actions that are no choices
+    probe = found.make(1)
+    try:
+        probe.reset(seed=0)  # refuses an environment that has no masks, before anything is begun
+    finally:
+        probe.close()
+    return found

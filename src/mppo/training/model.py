@@ -300,6 +300,25 @@ class MPPO:
         model._position = model.num_timesteps
         return model
 
+    def set(self, **changes: Any) -> MPPO:
+        """Change settings and go on: `set(optimiser__learning_rate=1e-4, gamma=0.99)`.
+
+        Keywords are as in the constructor; returns self. What was learnt stays. Settings that it
+        hangs on (network sizes, paths, ...) cannot change, and say why. A run directory describes
+        one run with one setting: set `out` to another one before.
+        """
+        method = settings.overridden(self.method, changes)
+        if method == self.method:
+            return self
+        if self.out is not None and RunDirectory(self.out).description() is not None:
+            raise BadRequest(
+                f'"{self.out}" holds the run with the settings as they were; choose another '
+                "directory first: model.out = ..., or None"
+            )
+        self.run.change(method)
+        self._agent = None
+        return self
+
     def get_env(self) -> Any:
         """The vector environment that samples come from."""
         return self.run.collector.envs

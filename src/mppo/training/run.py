@@ -33,9 +33,10 @@ from mppo.machine.seeding import Role, sequence
 from mppo.machine.threads import available_cores
 from mppo.rollouts.collector import Collector
 from mppo.rollouts.evaluator import LONGEST, Evaluator
-from mppo.training import validation
+from mppo.training import alterations, validation
 from mppo.training.preparation import prepared
 from mppo.training.programs import Programs, programs
+from mppo.training.recent import Recent
 
 Row = dict[str, Any]
 
@@ -99,6 +100,7 @@ class Run:
         self._collector: Collector | None = None
         self._evaluator: Evaluator | None = None
         self._previous: int | None = None  # the pick before
+        self._recent = Recent()
         self._here = False  # whether anything was collected in these environments
         self._check: theorem.Check | None = None
         self._said_cut = False  # that evaluations are
@@ -155,12 +157,15 @@ class Run:
                 "batch is there under fault; a smaller learning rate may help"
             )
         self.iteration += 1
+        assert self.trajectories is not None
+        self._recent.take(self.trajectories)
         check = self._check
         made = {
             "iteration": self.iteration - 1,
             "steps": self.iteration * self.method.batch_size,
             **row,
             **now,
+            **self._recent.row(),
             "theorem_bound": None if check is None else check.bound,
             "theorem_slack": None if check is None else check.slack,
         }
@@ -285,12 +290,23 @@ class Run:
         self.task, self.envs, self.unfinished, self._here = on, envs, unfinished, False
         self.programs = programs(self.method, self.architecture, unfinished)
 
+    def change(self, method: Method) -> None:
+        """Go on with other settings; those that what was learnt hangs on cannot change."""
+        validation.check(method, self.steps, self.seed, self.evaluation, self.workers)
+        architecture = architecture_of(method, self.task.spaces)
+        found = programs(method, architecture, self.unfinished)
+        alterations.check(self.method, method, found.init, self.state)
+        self._method, self.architecture, self.programs = method, architecture, found
+        if self._collector is not None:
+            self._collector.gamma = method.gamma
+
     def snapshot(self) -> tuple[dict[str, np.ndarray], Row]:
         """All that decides the future: arrays by name, and plain data."""
         arrays = checkpoints.named_arrays(self.state, "state")
         if self.visits is not None:
             arrays["visits"] = self.visits
         data: Row = {"iteration": self.iteration, "previous": self._previous}
+        data["recent"] = self._recent.get_state()
         if self.iteration and not self._here:
             data["moved"] = True  # to environments in which it has not been yet
         elif self.iteration and self.method.episodes == "continue" and self.task.native:
@@ -325,6 +341,10 @@ class Run:
                 self.collector.set_state(carried)
             except (KeyError, TypeError, ValueError) as error:
                 raise CheckpointError(f'"{found.path}": {error}') from error
+        try:
+            self._recent.set_state(found.data.get("recent", []))
+        except ValueError as error:
+            raise CheckpointError(f'"{found.path}": {error}') from error
         self.state, self.iteration, self._previous, self.visits = state, iteration, previous, visits
         self._here = here
 

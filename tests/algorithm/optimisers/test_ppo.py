@@ -192,7 +192,7 @@ def approximate_kl(policy, batch):
 def test_passes_end_once_the_policy_is_too_far():
     """One minibatch a pass: the k-th step is taken exactly if the policy before it is near."""
     policy, batch = make()
-    far = dict(minibatch=N, learning_rate=0.03, clip=10.0)
+    far = {"minibatch": N, "learning_rate": 0.03, "clip": 10.0}
     kls = [
         approximate_kl(update(Ppo(epochs=n, **far), policy, batch)[0], batch) for n in range(1, 9)
     ]

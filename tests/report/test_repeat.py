@@ -61,6 +61,8 @@ def repeated(run):
         ("mp-trpo", {"picking": "uniform", "estimator": "window", "gain": "centred"}),
         ("trpo", {"exploration": "curiosity", "optimiser": "ppo", "gamma": 0.9}),
         ("curiosity-trpo", {"exploration.size": 8, "picking.alpha": 0.25}),
+        ("ppo", {"optimiser.learning_rate": "linear:1e-3:1e-5", "optimiser.clip": "cosine:0.2"}),
+        ("ppo", {"action_masks": True, "reward_scaling": "returns", "critic.clip": 0.2}),
     ],
 )
 def test_the_command_repeats_the_run(tmp_path, name, changes):

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 from mppo.algorithm.methods import COMPONENTS, METHODS, Method
-from mppo.algorithm.schedules import SHAPES, is_part
+from mppo.algorithm.schedules import SHAPES, Called, Schedule, is_part
+from mppo.algorithm.styles import Style
 from mppo.envs.source import imports_code
 from mppo.errors import BadRequest, CheckpointError
 from mppo.files.changes import differences
@@ -197,7 +198,7 @@ def _word(name: str, value: Any) -> Any:
         return [_word(name, item) for item in cast(tuple[Any, ...], value)]
     if name in COMPONENTS and is_part(value):
         return kind_of(value)
-    if type(value).__module__.startswith("mppo.") and "__str__" in vars(type(value)):
+    if isinstance(value, Style | Schedule) or (isinstance(value, Called) and value.function):
         return str(value)
     if isinstance(value, bool | int | float | str):
         return value

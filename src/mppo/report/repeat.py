@@ -159,7 +159,9 @@ def _flags(value: dict[str, Any], usual: dict[str, Any], prefix: str, ours=True)
         unlike = isinstance(expected, dict) and not isinstance(item, dict)
         if not key.isidentifier() or unlike or (ours and expected is _MISSING):
             raise NoCommand(f"this version has no setting {_shown(prefix + key)}")
-        if isinstance(item, dict):
+        if isinstance(item, dict) and item.get("kind") in ("schedule", "called"):
+            words += [f"--{name}", _schedule(item, name)]
+        elif isinstance(item, dict):
             words += _component(name, item, expected)
         elif isinstance(item, bool):
             words.append(f"--{prefix}{'' if item else 'no-'}{key.replace('_', '-')}")
@@ -179,6 +181,20 @@ def _component(name: str, item: dict[str, Any], usual: Any) -> list[str]:
         raise NoCommand(f"--{name} cannot be {_shown(kind)} on a command line")
     _refuse_main(str(kind), name)
     return [f"--{name}", str(kind), *_flags(item, _defaults(kind), f"{name}.", ours)]
+
+
+def _schedule(item: dict[str, Any], name: str) -> str:
+    """The words of a schedule; a function has some if it can be imported."""
+    said = item.get("function")
+    if item["kind"] == "schedule":
+        try:
+            said = str(settings.from_json(item))
+        except BadRequest:
+            said = None
+    if not isinstance(said, str) or not _WORD.fullmatch(said):
+        raise NoCommand(f"--{name} follows a schedule that was given from Python")
+    _refuse_main(said, "schedule")
+    return said
 
 
 def _field(item: Any, name: str, ours: bool) -> str:

@@ -1,4 +1,4 @@
-"""Returns of the last episodes, over the edges of batches: what is shown where batches are short."""
+"""Returns of the last episodes, over the edges of batches: for runs with short batches."""
 
 from __future__ import annotations
 

@@ -61,17 +61,17 @@ class Ppo:
         key: jax.Array,
     ) -> tuple[Policy, PyTree, dict[str, jax.Array]]:
         """Adam on the clipped surrogate."""
-        adam = self._adam()
+        adam, clip = self._adam(), first(self.clip)
 
         def loss(parameters: PyTree, part: Batch) -> jax.Array:
             new = Policy(parameters, policy.filter)
             stats = statistics(architecture, new, part.observations)
             ratio = jnp.exp(log_probs(architecture, stats, part.actions) - part.log_probs)
-            clipped = jnp.clip(ratio, 1 - self.clip, 1 + self.clip)
+            clipped = jnp.clip(ratio, 1 - clip, 1 + clip)
             gain = jnp.mean(jnp.minimum(ratio * part.advantages, clipped * part.advantages))
             if not is_zero(self.entropy_coefficient):
                 entropy = jnp.mean(jax.vmap(architecture.head.entropy)(stats))
-                gain = gain + self.entropy_coefficient * entropy
+                gain = gain + first(self.entropy_coefficient) * entropy
             return -gain - bonus(new, part.observations)
 
         def step(carry, part: Batch):
@@ -107,6 +107,6 @@ class Ppo:
                 **log,
                 "kl": mean_kl(architecture, improved, batch),
                 "surrogate_gain": jnp.mean((ratio - 1) * batch.advantages),
-                "clip_fraction": jnp.mean(jnp.abs(ratio - 1) > self.clip),
+                "clip_fraction": jnp.mean(jnp.abs(ratio - 1) > clip),
             },
         )

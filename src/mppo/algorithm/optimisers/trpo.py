@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from mppo.algorithm.optimisers.fisher import Product, fisher_product
 from mppo.algorithm.policies import Architecture, Policy
-from mppo.algorithm.schedules import Rate, is_zero, settle
+from mppo.algorithm.schedules import Rate, first, is_zero, settle
 from mppo.algorithm.surrogate import log_probs, statistics
 from mppo.algorithm.types import Batch, Bonus
 from mppo.errors import check_ranges
@@ -95,7 +95,7 @@ class Trpo:
             objective = jnp.mean(ratio * batch.advantages) + bonus(new, batch.observations)
             if not is_zero(self.entropy_coefficient):
                 entropy = jnp.mean(jax.vmap(architecture.head.entropy)(stats))
-                objective = objective + self.entropy_coefficient * entropy
+                objective = objective + first(self.entropy_coefficient) * entropy
             return objective, jnp.mean(jax.vmap(architecture.head.kl)(batch.statistics, stats))
 
         (before, _), g = jax.value_and_grad(measure, has_aux=True)(theta)
@@ -104,7 +104,7 @@ class Trpo:
         solution = conjugate_gradient(hessian, g, self.cg_iterations)
         curvature = solution.x @ (g - solution.left)  # what is left of g is g - Hx
         usable = (curvature > 0) & jnp.isfinite(curvature) & (jnp.max(jnp.abs(g)) > ZERO_GRADIENT)
-        length = jnp.sqrt(2 * self.max_kl / jnp.where(usable, curvature, 1.0))
+        length = jnp.sqrt(2 * first(self.max_kl) / jnp.where(usable, curvature, 1.0))
         full = jnp.where(usable, length * solution.x, 0.0)
 
         found = self._line_search(measure, theta, full, before, usable)
@@ -132,7 +132,7 @@ class Trpo:
             objective, kl = measure(candidate)
             fits = (
                 jnp.isfinite(objective)
-                & (kl <= self.kl_slack * self.max_kl)
+                & (kl <= self.kl_slack * first(self.max_kl))
                 & (objective >= before)
                 & jnp.all(jnp.isfinite(candidate))
             )

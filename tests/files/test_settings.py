@@ -104,7 +104,7 @@ def test_overrides_reach_in_and_swap():
         ({"critic.learning_rate": "linaer:1"}, 'nor a schedule; did you mean "linear"?'),
         ({"critic.learning_rate": True}, "it must be a number or a schedule"),
         ({"critic.learning_rate": float("nan")}, "learning_rate is nan; it must be finite"),
-        ({"zzzzzz": 1}, 'has no field "zzzzzz". Fields: actions, '),
+        ({"zzzzzz": 1}, 'has no field "zzzzzz". Fields: action_masks, '),
         ({"value": "zzzzzz"}, "value is 'zzzzzz'. Allowed: shared, independent"),
         ({"picking": "zzzzzz"}, 'unknown kind "zzzzzz". Known: best, max-entropy, '),
         ({"picking": ":"}, 'cannot load ":": ValueError: Empty module name'),

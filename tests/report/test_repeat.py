@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from mppo.algorithm.critic import Critic
 from mppo.algorithm.methods import COMPONENTS, METHODS, Method
 from mppo.algorithm.networks import Mlp
+from mppo.algorithm.schedules import Rate, Schedule
 from mppo.cli.train import parsed
 from mppo.envs.source import env_source
 from mppo.files import settings
@@ -153,6 +154,10 @@ def of_type(kind):
         float: st.floats(allow_nan=False, allow_infinity=False, width=32) | st.floats(-1, 1),
         bool: st.booleans(),
     }
+    positive = st.floats(0, allow_infinity=False)
+    if kind == Rate:
+        shapes = st.sampled_from(["linear", "cosine"])
+        return numbers[float] | st.builds(Schedule, shapes, positive, positive)
     return numbers[kind]
 
 
@@ -176,7 +181,9 @@ def valid(cls, **inside):
 
 
 AXES = {axis: st.one_of(*map(valid, kinds.values())) for axis, kinds in COMPONENTS.items()}
-ANY_METHOD = valid(Method, **AXES, critic=valid(Critic, network=valid(Mlp)))
+ANY_METHOD = valid(
+    Method, **AXES, styles=st.just(()), critic=valid(Critic, network=valid(Mlp))
+)
 
 
 @given(method=ANY_METHOD, name=st.sampled_from(["custom", "mp-trpo", "ppo"]))

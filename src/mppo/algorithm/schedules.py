@@ -55,7 +55,8 @@ class Schedule:
 
     def __str__(self) -> str:
         """The words that `schedule` reads."""
-        return f"{self.shape}:{self.start}" + (f":{self.end}" if self.end else "")
+        said = f"{self.shape}:{self.start}" + (f":{self.end}" if self.end else "")
+        return said.replace("+", "")  # 1e16 says the same as 1e+16
 
     def value(self, left: float) -> float:
         """The value at a fraction of the budget that is left."""

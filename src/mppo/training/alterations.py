@@ -27,21 +27,24 @@ FIXED = {
 WAY_OUT = "make another model with it: MPPO(env, ..., {}=...)"
 
 
-def check(old: Method, new: Method, init: Any, state: Any) -> None:
-    """Raise where what was learnt does not fit the new settings."""
-    changed = list(differences(old, new))
-    for name in changed:
+def refuse_fixed(old: Method, new: Method) -> None:
+    """Raise for fields that never change."""
+    for name in differences(old, new):
         for field, why in FIXED.items():
             if name == field or name.startswith(f"{field}."):
                 keyword = name.replace(".", "__")
                 raise BadRequest(
                     f'"{keyword}" of a model cannot change: {why}; {WAY_OUT.format(keyword)}'
                 )
+
+
+def refuse_misfit(old: Method, new: Method, init: Any, state: Any) -> None:
+    """Raise where what was learnt would need arrays of another form."""
     like = jax.eval_shape(init, jax.random.key(0))
     shapes = lambda tree: jax.tree.map(lambda leaf: (leaf.shape, str(leaf.dtype)), tree)
     same = jax.tree.structure(like) == jax.tree.structure(state) and shapes(like) == shapes(state)
     if not same:
-        names = ", ".join(name.replace(".", "__") for name in changed)
+        names = ", ".join(name.replace(".", "__") for name in differences(old, new))
         raise BadRequest(
             f"{names}: the model cannot change so, because what it has learnt would need arrays of "
             "another form; make another model with it: MPPO(env, ...)"

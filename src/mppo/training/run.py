@@ -292,10 +292,11 @@ class Run:
 
     def change(self, method: Method) -> None:
         """Go on with other settings; those that what was learnt hangs on cannot change."""
+        alterations.refuse_fixed(self.method, method)
         validation.check(method, self.steps, self.seed, self.evaluation, self.workers)
         architecture = architecture_of(method, self.task.spaces)
         found = programs(method, architecture, self.unfinished)
-        alterations.check(self.method, method, found.init, self.state)
+        alterations.refuse_misfit(self.method, method, found.init, self.state)
         self._method, self.architecture, self.programs = method, architecture, found
         if self._collector is not None:
             self._collector.gamma = method.gamma

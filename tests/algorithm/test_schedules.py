@@ -3,6 +3,7 @@
 import math
 from dataclasses import replace
 
+import jax
 import pytest
 
 from mppo.algorithm.critic import Critic
@@ -26,6 +27,12 @@ def test_values_by_hand():
     expected = [0.4, 0.2 * (1 - math.cos(math.pi / 4)), 0.0]
     assert [wave.value(left) for left in (1, 0.25, 0)] == pytest.approx(expected)
     assert [schedule(halved).value(left) for left in (1.0, 0.5)] == [1e-3, 5e-4]
+
+
+@pytest.mark.parametrize("shape", ["linear", "cosine"])
+def test_values_inside_a_program_are_the_same(shape):
+    made = Schedule(shape, 0.4, 0.1)
+    assert float(jax.jit(made.value)(0.3)) == pytest.approx(made.value(0.3), rel=1e-6)
 
 
 @pytest.mark.parametrize("text", ["linear:0.0003", "cosine:0.2:0.1", "linear:1e-05"])

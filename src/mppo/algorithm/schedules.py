@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from mppo.errors import check_ranges, did_you_mean, in_words
+from mppo.machine.lazy import jnp
 
 if TYPE_CHECKING:
     from mppo.algorithm.methods import Method
@@ -31,8 +32,8 @@ HOW = "write a number, linear:START[:END], cosine:START[:END], or module:functio
 class Schedule:
     """From `start` to `end`, on a line or on half a wave of the cosine.
 
-    >>> Schedule("linear", 0.5).value(0.25), Schedule("cosine", 0.5).value(0.5)
-    (0.125, 0.25)
+    >>> Schedule("linear", 0.5).value(0.25), Schedule("cosine", 0.5).value(1)
+    (0.125, 0.5)
     """
 
     shape: Shape
@@ -58,9 +59,10 @@ class Schedule:
         said = f"{self.shape}:{self.start}" + (f":{self.end}" if self.end else "")
         return said.replace("+", "")  # 1e16 says the same as 1e+16
 
-    def value(self, left: float) -> float:
-        """The value at a fraction of the budget that is left."""
-        weight = left if self.shape == "linear" else 0.5 * (1 - math.cos(math.pi * left))
+    def value(self, left: Any) -> Any:
+        """The value at a fraction of the budget that is left: a number, or one inside a program."""
+        cos = math.cos if isinstance(left, int | float) else jnp.cos
+        weight = left if self.shape == "linear" else 0.5 * (1 - cos(math.pi * left))
         return self.end + (self.start - self.end) * weight
 
 
@@ -222,7 +224,7 @@ def schedules(component: Any, prefix: str = "") -> dict[str, Schedule | Called]:
     return found
 
 
-def rates(method: Method, left: float) -> dict[str, float]:
+def rates(method: Method, left: Any) -> dict[str, Any]:
     """What the schedules of a method say now: the last argument of `learn`."""
     return {name: one.value(left) for name, one in schedules(method).items()}
 

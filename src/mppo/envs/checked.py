@@ -17,7 +17,7 @@ from gymnasium.vector.utils import batch_space, concatenate, create_empty_array,
 from mppo.envs.contract import reset_indices
 from mppo.envs.generators import seeds_for
 from mppo.envs.robots.engine import quieten, warnings_of
-from mppo.errors import EnvironmentFault
+from mppo.errors import BadRequest, EnvironmentFault
 
 
 class CheckedVectorEnv(VectorEnv):
@@ -64,6 +64,8 @@ class CheckedVectorEnv(VectorEnv):
             self._steps[i], self._actions[i] = 0, None
             try:
                 answer = self.envs[i].reset(seed=seeds[i])
+            except BadRequest:  # something of ours inside cannot be served by it
+                raise
             except Exception as error:
                 self._fault(i, "exception in reset", repr(error), error)
             if not isinstance(answer, tuple) or len(answer) != 2:

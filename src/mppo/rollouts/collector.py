@@ -108,7 +108,8 @@ class Collector:
                 f'"{spaces.name}" restarts in the next step (AutoresetMode.NEXT_STEP), with which '
                 'episodes="continue" would lose samples; use SAME_STEP or DISABLED, or "fresh"'
             )
-        self._lanes = lanes_of(envs)
+        # lanes add noise in compiled code, and clip: they know no tanh
+        self._lanes = () if spaces.squash else lanes_of(envs)
         self._workers = max(1, min(workers, envs.num_envs))
         self._pool = ThreadPoolExecutor(self._workers) if self._workers > 1 else None
         self._pending = np.zeros(envs.num_envs, bool)  # resets at the next step, NEXT_STEP only

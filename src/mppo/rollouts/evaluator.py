@@ -44,7 +44,8 @@ class Evaluator:
     ):
         self.envs, self.spaces, self.seed, self.clip = envs, spaces, seed, clip
         self.watch: Callable[[], None] | None = None  # called after every reset and step
-        self._lanes = lanes_of(envs)
+        # lanes add noise in compiled code, and clip: they know no tanh
+        self._lanes = () if spaces.squash else lanes_of(envs)
         self._workers = max(1, min(workers, envs.num_envs))
         self._disabled = envs.metadata.get("autoreset_mode") == AutoresetMode.DISABLED
 

@@ -54,7 +54,7 @@ class Recipe:
             assert found is not None
             return found
         vector = CheckedVectorEnv([self], self.name)
-        vector.first = first
+        number(vector, first)
         return vector
 
     def _parts(self) -> Iterator[tuple[str, Any]]:
@@ -81,6 +81,12 @@ class Recipe:
     def needs_main(self) -> bool:
         """Whether it names something of the script that was started, which is imported then."""
         return any(b"__main__" in bytes(ForkingPickler.dumps(part)) for _, part in self._parts())
+
+
+def number(vector: VectorEnv, first: int) -> None:
+    """Let faults call the first environment of a vector by its number in the run."""
+    if isinstance(vector, CheckedVectorEnv):
+        vector.first = first
 
 
 def _main_is_a_file() -> bool:

@@ -205,12 +205,9 @@ class Run:
         self.doing = "racing random policies"
         ran = self.programs.runners(state, self.envs)
         host = jax.device_get(ran)
+        styles = [self.method.styles[number] for number in host.style]
         actors = [
-            Actor(
-                self.architecture,
-                jax.tree.map(itemgetter(e), host.policy),
-                self.method.styles[host.style[e]],
-            )
+            Actor(self.architecture, jax.tree.map(itemgetter(e), host.policy), styles[e])
             for e in range(self.envs)
         ]
         self.collector.forget()  # the episodes of other policies are none of theirs

@@ -112,7 +112,7 @@ MINE = 'method = "ppo"\nenv = "CartPole-v1"\n'
         ("paths = [1]", [], "paths is [1]; it must be one value"),
         ("paths = 0", ["--steps=1"], "paths is 0; it must be at least 1"),
         ("tensorboard = 3", [], "tensorboard is 3; it must be true or false"),
-        ("styles = ['apart', 'curious']", [], "there are 2 styles for 1 paths"),
+        ("styles = ['apart', 'curious']", [], "a style takes a bonus, and the method has none"),
         ("eval-every = 1\neval_every = 2", [], '"eval_every" is there twice'),
         ("network.hidden = ['--out', 'x']", [], "looks like an option"),
         ("config_ = 1", [], 'unknown key "config_"'),

@@ -237,3 +237,20 @@ def test_spaces_know_the_columns_of_the_mask():
     assert Spaces(seen, spaces.Discrete(2), masked=True).mask == (3, 5)
     with pytest.raises(BadRequest, match="says nowhere which of its 3 choices"):
         _ = Spaces(seen, spaces.Discrete(3), masked=True).mask
+
+
+def few():
+    """For workers, which import it."""
+    return TimeLimit(Forbidding(), 32)
+
+
+def test_workers_see_masks_and_the_bits_are_the_same():
+    method = small("ppo", action_masks=True, batch_size=128, envs=2)
+    found = []
+    for workers in (1, 2):
+        agent = mppo.MPPO(few, method, eval_every=128, eval_episodes=2, workers=workers)
+        agent.learn(256)
+        found.append((agent.run.digest(), agent.evaluations, agent.run.steppers))
+        agent.close()
+    assert found[0][:2] == found[1][:2]
+    assert [one[2] for one in found] == [(1, "process"), (2, "process")]

@@ -50,12 +50,16 @@ def to_json(value: Any) -> Any:
     ('weighted', 0.1)
     """
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        written = [f for f in dataclasses.fields(value) if f.metadata.get("saved", True)]
-        fields = {f.name: to_json(getattr(value, f.name)) for f in written}
+        fields = {f.name: to_json(getattr(value, f.name)) for f in _saved_fields(type(value))}
         return {"kind": kind_of(value), **fields}
     if isinstance(value, tuple | list):
         return [to_json(item) for item in value]
     return value
+
+
+def _saved_fields(cls: type) -> list[dataclasses.Field[Any]]:
+    """The fields that files have: all but functions."""
+    return [f for f in dataclasses.fields(cls) if f.metadata.get("saved", True)]
 
 
 def from_json(data: Any, allow_imports: bool = False) -> Any:
@@ -100,7 +104,7 @@ def completed(data: Any) -> Any:
     if not isinstance(data, dict):
         return data
     cls = _KINDS.get(str(data.get("kind")))
-    fields = [] if cls is None else dataclasses.fields(cls)
+    fields = [] if cls is None else _saved_fields(cls)
     defaults = {f.name: to_json(f.default) for f in fields if f.default is not dataclasses.MISSING}
     return {**defaults, **{name: completed(value) for name, value in data.items()}}
 

@@ -10,9 +10,8 @@ from typing import Any
 
 import numpy as np
 from gymnasium import spaces
-from gymnasium.spaces.utils import flatdim, flatten
-from gymnasium.vector.utils import batch_space, iterate
 
+from mppo.acting.flattening import Plan
 from mppo.algorithm.heads import Categorical, Gaussian, Head, Product
 from mppo.errors import BadRequest
 
@@ -40,18 +39,26 @@ class Spaces:
         """Length of a flat observation; of what is no vector of numbers, a refusal."""
         _refuse_words(self.observation, self.name)
         _refuse_images(self.observation, self.name)
-        return int(flatdim(self.observation))
+        return self.plan.size
+
+    @cached_property
+    def plan(self) -> Plan:
+        """How observations become flat vectors."""
+        return Plan(self.observation)
 
     def flatten(self, observations: Any, count: int) -> np.ndarray:
         """A stack of `count` observations as a vector environment gives it: [count, obs]."""
         if isinstance(self.observation, spaces.Box):
             return np.asarray(observations, np.float32).reshape(count, -1)
-        each = iterate(batch_space(self.observation, count), observations)
-        return np.stack([self.flatten_one(one) for one in each])
+        rows = np.empty((count, self.plan.size), np.float32)
+        self.plan.write_stack(observations, rows)
+        return rows
 
     def flatten_one(self, observation: Any) -> np.ndarray:
         """One observation as a flat vector."""
-        return np.asarray(flatten(self.observation, observation), np.float32)
+        row = np.empty(self.plan.size, np.float32)
+        self.plan.write(observation, row)
+        return row
 
     def view(self, observation: Any, mask: Any) -> Any:
         """An observation with the mask that belongs to it."""
@@ -88,7 +95,7 @@ class Spaces:
                 "Discrete, MultiDiscrete and MultiBinary"
             )
         for key, part in _parts(view) if isinstance(view, spaces.Dict) else []:
-            size = int(flatdim(part))
+            size = Plan(part).size
             if key == MASK and size == self.head.outputs:
                 return at, at + size
             at += size

@@ -13,6 +13,7 @@ from gymnasium.envs.registration import EnvSpec
 from gymnasium.vector import VectorEnv
 
 from mppo import envs
+from mppo.envs.capture import checked_vector
 from mppo.envs.checked import CheckedVectorEnv
 from mppo.envs.wrapping import Wrap, name_of_wrapper, wrapped
 from mppo.errors import in_words
@@ -53,7 +54,7 @@ class Recipe:
             found = envs.native_vector(self.name, 1, **self.kwargs)
             assert found is not None
             return found
-        vector = CheckedVectorEnv([self], self.name)
+        vector = checked_vector([self], self.name)
         number(vector, first)
         return vector
 

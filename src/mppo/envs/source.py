@@ -47,6 +47,7 @@ class EnvSource:
     applied: tuple[Wrap, ...] = ()  # wrappers, innermost first
     from_python: bool = False  # a callable, an object, arguments beyond JSON: no name makes it
     recipe: Recipe | None = None  # how another process makes one
+    within: Callable[[tuple[Wrap, ...]], EnvSource] | None = None  # the same inside these wrappers
 
     @cached_property
     def resumes(self) -> bool:
@@ -90,6 +91,11 @@ def env_source(env: AnyEnv, /, *, wrappers: Sequence[Wrap] = (), **kwargs: Any) 
     `wrappers` are callables from environment to environment, applied in order to every single
     one; `kwargs` are arguments of the constructor of a registered one.
     """
+    within = lambda more: env_source(env, wrappers=more, **kwargs)
+    return replace(_source(env, tuple(wrappers), kwargs), within=within)
+
+
+def _source(env: AnyEnv, wrappers: tuple[Wrap, ...], kwargs: dict[str, Any]) -> EnvSource:
     if isinstance(env, str):
         return _registered(env, kwargs, tuple(wrappers))
     if isinstance(env, VectorEnv):

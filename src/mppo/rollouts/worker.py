@@ -46,6 +46,7 @@ class Stretch(NamedTuple):
     path: int
     iteration: int
     actions: np.ndarray  # [T, act]
+    gamma: float
 
 
 class Job(NamedTuple):
@@ -59,6 +60,7 @@ class Job(NamedTuple):
     path: int
     iteration: int
     restart: bool  # with new episodes
+    gamma: float  # it may change while a run goes on
     state: dict[str, np.ndarray] | None = None
     before: tuple[Stretch, ...] = ()
     anew: bool = False  # whether what the worker has of this environment is to be given up
@@ -156,11 +158,12 @@ class Stepper:
             collector.set_state(job.state)
         for stretch in job.before:
             clear(rows)
-            again = cast(Actor, Recorded(stretch.actions))
+            again, collector.gamma = cast(Actor, Recorded(stretch.actions)), stretch.gamma
             collector(again, stretch.path, stretch.iteration, rows)
         if job.restart:
             collector.forget()
         clear(rows)
+        collector.gamma = job.gamma
         if isinstance(actor, Ensemble):  # a race: every environment has a policy of its own
             actor = actor.actors[job.environment]
         trajectories = collector(actor, job.path, job.iteration, rows)

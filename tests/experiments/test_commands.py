@@ -15,7 +15,7 @@ from mppo.experiments.spec import spec
 from mppo.paper import costs, memory
 from mppo.paper.artefacts import ARTEFACTS, TASKS
 
-JOBS = ("list", "run", "status", "table", "figure", "compact")
+JOBS = ("list", "run", "status", "table", "figure", "compact", "unpack")
 
 
 def run(*words):
@@ -153,6 +153,9 @@ BAD = [
     (["paper", "figure", "figure-2", "nowhere", "--out", "a.svg"], "is not a directory; give"),
     (["paper", "figure", "figure-2", ".", "--out", "a.pdf"], "must end in .svg or .png"),
     (["paper", "compact", "nowhere", "--out", "x"], "holds no grid"),
+    (["paper", "compact", "nowhere", "x"], "holds no grid"),
+    (["paper", "compact", "nowhere"], "give the folder of the copy once"),
+    (["paper", "unpack", "nowhere", "--out", "x"], "holds no runs"),
     (["sweep", "none.toml", "--out", "x"], "cannot read"),
 ]
 

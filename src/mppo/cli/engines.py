@@ -74,10 +74,12 @@ def carry_out(grid: Grid, runs: list[RunSpec], on: Workers) -> int:
 
 def usable(out: str) -> Path:
     """A directory for a grid: new, empty, or a grid already."""
+    from mppo.experiments.grid import is_grid
+
     path = Path(out)
     if path.exists() and not path.is_dir():
         raise BadRequest(f'"{out}" is not a directory; choose another --out')
     foreign = path.exists() and any(not entry.name.startswith(".") for entry in path.iterdir())
-    if foreign and not (path / "requests").is_dir():
+    if foreign and not is_grid(path):
         raise BadRequest(f'"{out}" holds other files and no grid; choose another --out')
     return path

@@ -63,8 +63,9 @@ def draw_figure(options: argparse.Namespace) -> int:
 
 def compact_options(parser: argparse.ArgumentParser) -> None:
     """Of `mppo paper compact`."""
-    parser.add_argument("dir", metavar="DIR", help="directory of the grid")
-    parser.add_argument("--out", required=True, metavar="DIR", help="where the copy goes")
+    parser.add_argument("dir", metavar="DIR", help="directory of the grid, or of runs")
+    parser.add_argument("target", nargs="?", metavar="OUT", help="where the copy goes (or --out)")
+    parser.add_argument("--out", metavar="DIR", help="folder of the copy; may hold one already")
     parser.add_argument(
         "--evaluations-only",
         action="store_true",
@@ -73,14 +74,31 @@ def compact_options(parser: argparse.ArgumentParser) -> None:
 
 
 def copy_compact(options: argparse.Namespace) -> int:
-    """Make a small copy of a grid."""
+    """Add what is finished to the small copy of a grid."""
     from mppo.experiments.compact import compact
 
-    copied = compact(Path(options.dir), Path(options.out), not options.evaluations_only)
+    if (options.target is None) == (options.out is None):
+        raise BadRequest("give the folder of the copy once: mppo paper compact DIR OUT")
+    target = Path(options.target or options.out)
+    copied = compact(Path(options.dir), target, not options.evaluations_only)
     print(
-        f"{copied.finished} finished runs in {options.out}, {copied.size / 1e6:.2f} MB; "
-        f"{copied.failed} failed, {copied.left_out} not finished and left out"
+        f"{copied.finished} finished runs copied; {copied.failed} failed, {copied.left_out} not "
+        f"finished and left out. {target} holds {copied.held} runs in {copied.size / 1e6:.2f} MB"
     )
+    return 0
+
+
+def unpack_options(parser: argparse.ArgumentParser) -> None:
+    """Of `mppo paper unpack`."""
+    parser.add_argument("dir", metavar="DIR", help="folder of a compact copy")
+    parser.add_argument("--out", required=True, metavar="DIR", help="a new folder")
+
+
+def unpack_copy(options: argparse.Namespace) -> int:
+    """Write the runs of a compact copy as directories."""
+    from mppo.experiments.compact import unpack
+
+    print(f"{unpack(Path(options.dir), Path(options.out))} runs in {options.out}")
     return 0
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
@@ -13,6 +13,7 @@ import numpy as np
 
 from mppo.errors import BadRequest, CheckpointError
 from mppo.experiments import contents
+from mppo.files import archive
 from mppo.files.atomic import is_aside
 from mppo.files.checkpoints import read_json
 from mppo.files.run_directory import LARGEST_RUN, rows
@@ -41,6 +42,8 @@ class Record:
     problem: str = ""
     """Why the directory cannot be read, or what stopped the run."""
     broken: bool = False
+    stored: dict[str, Any] | None = field(default=None, repr=False, compare=False)
+    """Its parts, where it lies in the archive of a compact copy."""
 
     @property
     def state(self) -> State:
@@ -55,7 +58,7 @@ class Record:
 
     @cached_property
     def _evaluations(self) -> list[dict[str, Any]]:
-        return _rows(self.directory, "evaluations.jsonl", contents.evaluation, self._paths)
+        return self._rows("evaluations", contents.evaluation)
 
     def evaluations(self) -> list[dict[str, Any]]:
         """Rows of evaluations.jsonl; read once."""
@@ -63,14 +66,25 @@ class Record:
 
     def metrics(self) -> list[dict[str, Any]]:
         """Rows of metrics.jsonl."""
-        return _rows(self.directory, "metrics.jsonl", contents.iteration, self._paths)
+        return self._rows("metrics", contents.iteration)
+
+    def _rows(self, name: str, check: Any) -> list[dict[str, Any]]:
+        file = self.directory / f"{name}.jsonl"
+        try:
+            stored = self.stored
+            found = rows(self.directory, file.name) if stored is None else stored.get(name, [])
+            return contents.ordered(found, check, self._paths)
+        except CheckpointError:
+            raise
+        except (ValueError, OSError) as error:
+            raise CheckpointError(f'"{file}" cannot be read: {error}') from error
 
     def visits(self) -> dict[str, np.ndarray] | None:
         """How often each cell of the Maze was seen under each path; None elsewhere."""
         file = self.directory / "visits.json"
-        if not file.exists():
+        if not file.exists() if self.stored is None else "visits" not in self.stored:
             return None
-        found = read_json(file, 1 << 24)
+        found = read_json(file, 1 << 24) if self.stored is None else self.stored["visits"]
         try:
             return contents.visits(found, self._paths)
         except ValueError as error:
@@ -92,7 +106,16 @@ def collect(root: Path) -> list[Record]:
             f'"{root}" is not a directory; give the --out of mppo paper run, or a directory of runs'
         )
     found = [_record(directory) for directory in _directories(root, DEEPEST)]
+    found += _archived(root, {record.directory for record in found})
     return sorted([*found, *_requested(root, {record.directory for record in found})], key=_order)
+
+
+def _archived(root: Path, there: set[Path]) -> list[Record]:
+    """Runs in archives of the root and of the folders in it; a directory of the same run wins."""
+    folders = [root, *(entry for entry in sorted(root.iterdir()) if entry.is_dir())]
+    runs = ((folder, *item) for folder in folders for item in archive.read(folder).runs.items())
+    places = ((folder / "runs" / name, line) for folder, name, line in runs)
+    return [_described(path, line["run"], line) for path, line in places if path not in there]
 
 
 def _directories(folder: Path, levels: int) -> Iterator[Path]:
@@ -109,8 +132,10 @@ def _directories(folder: Path, levels: int) -> Iterator[Path]:
 def _requested(root: Path, there: set[Path]) -> list[Record]:
     """Runs that were asked for here and have no directory here."""
     wanted: dict[Path, dict[str, Any]] = {}
-    for file in sorted((root / "requests").glob("*.json")):
-        runs = read_json(file, LARGEST_REQUEST).get("runs")
+    files = sorted((root / "requests").glob("*.json"))
+    stored = archive.read(root).requests.values()
+    for request in (*stored, *(read_json(file, LARGEST_REQUEST) for file in files)):
+        runs = request.get("runs")
         for name, run in sorted(runs.items()) if isinstance(runs, dict) else ():
             wanted[root / "runs" / Path(name).name] = run if isinstance(run, dict) else {}
     return [_described(path, run) for path, run in wanted.items() if path not in there]
@@ -123,8 +148,10 @@ def _record(directory: Path) -> Record:
         return _broken(directory, str(error))
 
 
-def _described(directory: Path, run: dict[str, Any]) -> Record:
-    finished = (directory / "final.json").exists()
+def _described(
+    directory: Path, run: dict[str, Any], stored: dict[str, Any] | None = None
+) -> Record:
+    finished = "final" in stored if stored is not None else (directory / "final.json").exists()
     try:
         seed, steps = run["seed"], run["steps"]
         method, settings, env, kwargs = (
@@ -134,7 +161,8 @@ def _described(directory: Path, run: dict[str, Any]) -> Record:
         if not all(isinstance(found, kind) for found, kind in (*kinds, (seed, int), (steps, int))):
             raise TypeError("a field is not of its type")
         problem = _fault(directory, finished)
-        return Record(directory, method, settings, env, kwargs, seed, steps, finished, problem)
+        about = (method, settings, env, kwargs, seed, steps, finished, problem)
+        return Record(directory, *about, stored=stored)
     except (KeyError, TypeError) as error:
         return _broken(
             directory, f"no field {error}" if isinstance(error, KeyError) else str(error)
@@ -149,7 +177,11 @@ def _fault(directory: Path, finished: bool) -> str:
     """What stopped the run last, if a fault did: as the grid noted it, or the run itself."""
     if finished:
         return ""
-    noted = directory.parent.parent / "failures" / f"{directory.name}.json"
+    grid = directory.parent.parent
+    noted = grid / "failures" / f"{directory.name}.json"
+    stored = {} if directory.exists() else archive.read(grid).failures.get(directory.name, {})
+    if stored and not noted.exists():
+        return str(stored.get("message") or "failed")
     if noted.exists():
         try:
             return str(read_json(noted, LARGEST_RUN).get("message") or "failed")
@@ -161,15 +193,6 @@ def _fault(directory: Path, finished: bool) -> str:
         return ""  # events explain; they decide nothing
     last = events[-1] if events else {}
     return str(last.get("message", "fault")) if last.get("event") == "fault" else ""
-
-
-def _rows(directory: Path, name: str, check: Any, paths: int) -> list[dict[str, Any]]:
-    try:
-        return contents.ordered(rows(directory, name), check, paths)
-    except CheckpointError:
-        raise
-    except (ValueError, OSError) as error:
-        raise CheckpointError(f'"{directory / name}" cannot be read: {error}') from error
 
 
 def _order(record: Record) -> tuple:

@@ -3,6 +3,7 @@
 DIR/requests/HASH.json    what was asked for: labels and resolved runs; never changed
 DIR/runs/RUN_ID/          an ordinary run directory
 DIR/failures/RUN_ID.json  how the last attempt failed; gone when it is tried again
+DIR/runs.jsonl.gz         the archive of a compact copy: requests, finished runs and failures
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from typing import Any, NamedTuple
 
 from mppo.errors import BadRequest, CheckpointError, StorageFault
 from mppo.experiments.spec import NAME_LENGTH, RunSpec
-from mppo.files import checkpoints
+from mppo.files import archive, checkpoints
 from mppo.files.atomic import locked, write_atomically
 from mppo.files.checkpoints import read_json
 from mppo.files.run_directory import LARGEST_RUN
@@ -74,12 +75,15 @@ class Grid:
         return self.root / "runs" / run.run_id
 
     def finished(self, run: RunSpec | Entry) -> bool:
-        """Whether a run came to its end."""
-        return (self.directory(run) / "final.json").exists()
+        """Whether a run came to its end, here or before it was put into the archive."""
+        there = (self.directory(run) / "final.json").exists()
+        return there or "final" in archive.read(self.root).runs.get(run.run_id, {})
 
     def refuse_other(self, run: RunSpec) -> None:
         """Raise if a finished run was made with other settings than this version would use."""
-        there = read_json(self.directory(run) / "run.json", LARGEST_RUN)
+        stored = archive.read(self.root).runs.get(run.run_id)
+        file = self.directory(run) / "run.json"
+        there = read_json(file, LARGEST_RUN) if stored is None or file.exists() else stored["run"]
         changed = _contradictions(json.loads(json.dumps(run.as_json())), there)
         if changed:
             raise BadRequest(
@@ -94,7 +98,7 @@ class Grid:
             return State.DONE
         if locked(directory):
             return State.RUNNING
-        if self._failure_file(run).exists():
+        if self._failure_file(run).exists() or self._stored_failure(run):
             return State.FAILED
         return State.RESUMABLE if checkpoints.numbers(directory / "checkpoints") else State.PENDING
 
@@ -111,10 +115,17 @@ class Grid:
     def _failure_file(self, run: RunSpec | Entry) -> Path:
         return self.root / "failures" / f"{run.run_id}.json"
 
+    def _stored_failure(self, run: RunSpec | Entry) -> dict[str, Any] | None:
+        """What the archive says of a run that was not tried again since."""
+        if self.directory(run).exists():
+            return None
+        return archive.read(self.root).failures.get(run.run_id)
+
     def failure(self, run: RunSpec | Entry) -> Failure | None:
         """How the last attempt failed, if it did."""
         with contextlib.suppress(CheckpointError, KeyError):
-            found = read_json(self._failure_file(run), LARGEST_REQUEST)
+            stored, file = self._stored_failure(run), self._failure_file(run)
+            found = stored if stored and not file.exists() else read_json(file, LARGEST_REQUEST)
             return Failure(found["exit_code"], found["message"], found["output"])
         return None
 
@@ -130,16 +141,16 @@ class Grid:
     def remember(self, label: str, specs: Iterable[RunSpec]) -> None:
         """Add to what was asked for; the same request twice is one."""
         folder = self.root / "requests"
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise BadRequest(f'cannot write to "{self.root}": {error.strerror}') from error
         runs = {run.run_id: {"label": run.label, **run.as_json()} for run in specs}
         data = {"label": label, "runs": dict(sorted(runs.items()))}
         text = json.dumps(data, sort_keys=True, separators=(",", ":"))
         path = folder / f"{hashlib.sha256(text.encode()).hexdigest()[:NAME_LENGTH]}.json"
-        if path.exists():
+        if path.exists() or path.stem in archive.read(self.root).requests:
             return
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise BadRequest(f'cannot write to "{self.root}": {error.strerror}') from error
         try:
             _write(path, data)
         except StorageFault:
@@ -149,14 +160,22 @@ class Grid:
     def requests(self) -> list[Request]:
         """All that was asked for, in the order of labels."""
         found = []
-        for path in sorted((self.root / "requests").glob("[0-9a-f]*.json")):
-            data = read_json(path, LARGEST_REQUEST)
+        for name, data in self.request_data():
             try:
                 runs = tuple(_entry(*item) for item in data["runs"].items())
                 found.append(Request(str(data["label"]), runs))
             except (KeyError, AttributeError, TypeError, ValueError) as error:
-                raise CheckpointError(f'"{path}" is not a request: {error}') from error
+                file = self.root / "requests" / f"{name}.json"
+                file = file if file.exists() else self.root / archive.FILE
+                raise CheckpointError(f'"{file}": {name} is not a request: {error}') from error
         return sorted(found, key=lambda request: request.label)
+
+    def request_data(self) -> list[tuple[str, dict[str, Any]]]:
+        """Every request as it was written, by name: those of the archive and those in files."""
+        found = dict(archive.read(self.root).requests)
+        for path in (self.root / "requests").glob("[0-9a-f]*.json"):
+            found[path.stem] = read_json(path, LARGEST_REQUEST)
+        return sorted(found.items())
 
     def entries(self) -> list[Entry]:
         """All runs that were asked for, each once."""
@@ -191,12 +210,17 @@ def distinct(runs: Iterable[Any]) -> list[Any]:
 def opened(root: str | Path) -> Grid:
     """The grid in a directory that must be one."""
     grid = Grid(Path(root))
-    if not (grid.root / "requests").is_dir():
+    if not is_grid(grid.root):
         raise BadRequest(
-            f'"{root}" holds no grid of runs (there is no "requests" in it); mppo paper run and '
-            "mppo sweep make one"
+            f'"{root}" holds no grid of runs (there is neither "requests" nor "{archive.FILE}" in '
+            "it); mppo paper run and mppo sweep make one"
         )
     return grid
+
+
+def is_grid(root: Path) -> bool:
+    """Whether a folder is a grid, or the compact copy of one."""
+    return (root / "requests").is_dir() or (root / archive.FILE).exists()
 
 
 def _write(path: Path, data: dict[str, Any]) -> None:

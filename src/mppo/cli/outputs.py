@@ -9,6 +9,8 @@ from pathlib import Path
 from mppo.errors import BadRequest
 
 FORMATS = ("md", "csv", "html")
+BY_HAND = "<!-- below this line the page is written by hand -->\n"
+"""A page that is written anew keeps what follows this line."""
 
 
 def table_options(parser: argparse.ArgumentParser) -> None:
@@ -17,12 +19,16 @@ def table_options(parser: argparse.ArgumentParser) -> None:
     add(
         "id",
         metavar="ID",
-        help="such as table-1; of figures 2, 5 and 6 numbers and claims; sweep: all settings of "
-        "any grid, each beside the plainest",
+        help="such as table-1; of figures 2, 5 and 6 numbers and claims; claims: every claim in "
+        "one table; sweep: all settings of any grid, each beside the plainest",
     )
     add("dir", metavar="DIR", help="directory of the grid")
     add("--format", choices=FORMATS, help="(by the name of --out; md)")
-    add("--out", metavar="FILE", help="where to write it (standard output)")
+    add(
+        "--out",
+        metavar="FILE",
+        help="where to write it (standard output); a page keeps what was written below it by hand",
+    )
 
 
 def write_table(options: argparse.Namespace) -> int:
@@ -36,7 +42,8 @@ def write_table(options: argparse.Namespace) -> int:
     if options.out is None:
         sys.stdout.write(text)
     else:
-        write_atomically(_writable(Path(options.out)), text.encode())
+        out = _writable(Path(options.out))
+        write_atomically(out, (text + _by_hand(out)).encode())
         print(options.out)
     return 0
 
@@ -100,6 +107,13 @@ def unpack_copy(options: argparse.Namespace) -> int:
 
     print(f"{unpack(Path(options.dir), Path(options.out))} runs in {options.out}")
     return 0
+
+
+def _by_hand(page: Path) -> str:
+    """What people wrote below a table that a command made, if that is such a page."""
+    before = page.read_text(encoding="utf-8") if page.is_file() and page.suffix == ".md" else ""
+    _, line, below = before.partition(BY_HAND)
+    return f"\n{line}{below}" if line else ""
 
 
 def _writable(path: Path) -> Path:

@@ -145,6 +145,10 @@ BAD = [
     (["paper", "run", "figure-2", "--steps", "some", "--out", "x"], "not a whole number"),
     (["paper", "run", "figure-2", "--jobs", "-1", "--out", "x"], "--jobs is -1"),
     (["paper", "run", "figure-2", "--address", "auto", "--out", "x"], "add --engine ray"),
+    (
+        ["paper", "run", "figure-2", "--engine", "ray", "--low-priority", "--out", "x"],
+        "--low-priority is of the local engine",
+    ),
     (["paper", "run", "figure-2"], "--out"),
     (["paper", "run", "figure-2", "--out", "/dev/null"], "not a directory"),
     (["paper", "status", "nowhere"], "holds no grid"),

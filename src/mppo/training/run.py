@@ -338,7 +338,7 @@ class Run:
         data: Row = {"iteration": self.iteration, "previous": self._previous}
         if self.iteration and not self._here:
             data["moved"] = True  # to environments in which it has not been yet
-        elif self.iteration and self.method.episodes == "continue" and self.task.native:
+        elif self.iteration and self.method.episodes != "fresh" and self.task.native:
             arrays |= {f"episodes.{k}": v for k, v in self.collector.get_state().items()}
         return arrays, data
 
@@ -362,7 +362,7 @@ class Run:
         here = iteration > 0 and not moved and found.data.get("moved") is not True
         visits = self._checked_visits(rest.pop("visits", None), here, found)
         carried = {name.removeprefix("episodes."): array for name, array in rest.items()}
-        continues = self.method.episodes == "continue" and self.task.native and here
+        continues = self.method.episodes != "fresh" and self.task.native and here
         if len(carried) != len(rest) or bool(carried) != continues:
             raise CheckpointError(f'"{found.path}" holds arrays of another run: {sorted(rest)}')
         if carried:

@@ -79,3 +79,13 @@ def test_multi_with_a_share_of_the_batch_for_each_path():
     assert [row["episodes"] for row in rows] == [0] * 4 + [1] * 8
     assert [row["length_mean"] for row in rows[4:]] == [150.0] * 8
     run.close()
+
+
+def test_what_a_race_leaves_is_not_kept():
+    one, actors = collector("mppo/Maze-v0", "continue-per-path")
+    one(actors[:2], -1, 0)  # a policy in each environment, of no path yet
+    one(actors[0], 0, 1)
+    one(actors[1], 1, 2)
+    parked = {name.split(".")[1] for name in one.get_state() if name.startswith("parked.")}
+    assert parked == {"0"}
+    one.close()

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from mppo import callbacks, functional, loggers
     from mppo.acting.agent import Agent
     from mppo.algorithm.methods import METHODS, Method
+    from mppo.envs.robots.own import register_robot
     from mppo.errors import BadRequest, EnvironmentFault
     from mppo.training.model import MPPO
     from mppo.training.opening import load
@@ -32,6 +33,7 @@ _HOMES = {
     "MPPO": "mppo.training.model",
     "Method": "mppo.algorithm.methods",
     "load": "mppo.training.opening",
+    "register_robot": "mppo.envs.robots.own",
     "train": "mppo.training.start",
 }
 _MODULES = ("callbacks", "functional", "loggers")
@@ -46,6 +48,7 @@ __all__ = [
     "functional",
     "load",
     "loggers",
+    "register_robot",
     "train",
 ]
 

@@ -13,7 +13,7 @@ from mppo.algorithm import filters
 from mppo.algorithm.advantages import carries_signal
 from mppo.algorithm.contest import Contest
 from mppo.algorithm.critic import Critic
-from mppo.algorithm.exploration.curiosity import Curiosity
+from mppo.algorithm.exploration.none import no_bonus
 from mppo.algorithm.heads import Categorical, Gaussian, Product
 from mppo.algorithm.iteration import fit_value
 from mppo.algorithm.methods import Method
@@ -57,6 +57,23 @@ class Ascent:
         new = policy._replace(parameters=jax.tree.map(step, policy.parameters, gradient))
         log = {"kl": mean_kl(architecture, new, batch), "followed": batch.advantages}
         return new, state, log
+
+
+@dataclass(frozen=True)
+class Far:
+    """A bonus for what lies far from the origin: it has nothing to learn, and compiles fast."""
+
+    def init(self, architecture, key):
+        return jnp.zeros(())
+
+    def reward(self, architecture, state, trajectories):
+        return trajectories.rewards + 0.1 * jnp.sum(trajectories.observations**2, axis=-1)
+
+    def bonus(self, architecture, state):
+        return no_bonus
+
+    def update(self, architecture, state, policy, performance, trajectories, key):
+        return state + 1, {}
 
 
 HEAD, NETWORK = Gaussian(2), Mlp((4,))
@@ -119,7 +136,7 @@ def test_each_path_begins_with_the_output_scale_and_sigma_of_its_style(weights):
     np.testing.assert_allclose(entropy[1] - entropy[0], 2 * np.log(0.3), rtol=1e-3)
 
 
-def test_alike_gives_the_bits_of_a_start_without_styles():
+def test_alike_is_the_start_of_a_method_without_styles():
     styled = replace(PLAIN, styles=(Style(), Style()))
     some_raw = replace(PLAIN, styles=(Style(), Style(filter="none")))  # of another path's style
     first = Architecture(3, MIXED, NETWORK)
@@ -131,11 +148,16 @@ def test_alike_gives_the_bits_of_a_start_without_styles():
             (some_raw, replace(first, some_raw=True)),
         )
     )
-    assert_same_bits(one.population.policy, other.population.policy)
+    # compiled, the scale of the last layer may be multiplied in another order: one unit at most
+    close(one.population.policy, other.population.policy, rtol=2.5e-7, atol=0)
+    assert_same_bits(
+        one.population.policy.parameters.network[0].weights,
+        other.population.policy.parameters.network[0].weights,
+    )
     assert_same_bits(one.values, other.values)
     assert_same_bits(one.key, other.key)
     there = raw.population.policy
-    assert_same_bits(member(there, 0), member(one.population.policy, 0))
+    close(member(there, 0), member(one.population.policy, 0), rtol=2.5e-7, atol=0)
     assert there.filter.count.tolist() == [np.float32(0.01), 0.0, np.float32(0.01)]
 
 
@@ -237,9 +259,7 @@ def test_a_fresh_path_takes_over_what_a_folded_filter_has_seen():
 
 # what they are paid for
 
-PAID = replace(
-    PLAIN, exploration=Curiosity(size=4, scale=0.5), styles=(Style(), Style(bonus=0.5), Style())
-)
+PAID = replace(PLAIN, exploration=Far(), styles=(Style(), Style(bonus=0.5), Style()))
 
 
 def both(i, seen):
@@ -258,9 +278,9 @@ def test_a_path_without_a_bonus_learns_as_if_there_were_none():
     close(after.values, bare.values)
     for name in ("gain", "kl", "value_loss", "return_mean", "followed"):
         np.testing.assert_allclose(metrics[name], wanted[name], rtol=1e-4, atol=1e-6)
-    # the bonus's own V is not asked, its model sees the batch all the same
+    # the bonus's own V is not asked, but the bonus sees the batch all the same
     assert_same_bits(after.exploration.value, before.exploration.value)
-    assert not same_bits(after.exploration.bonus, before.exploration.bonus)
+    assert float(after.exploration.bonus) == 1.0
 
 
 def test_v_of_all_paths_is_of_the_task_alone():
@@ -357,7 +377,7 @@ CONTEST = replace(
     PLAIN,
     picking=RULE,
     styles=STYLES,
-    exploration=Curiosity(size=4),
+    exploration=Far(),
     sharing=Successes(weight=3.0, memory=50, samples=30),
 )
 

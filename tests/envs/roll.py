@@ -9,6 +9,8 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 NUMPY_IDS = ("mppo/Maze-v0", "mppo/SparseCartPoleSwingup-v0", "mppo/SparseDoublePendulum-v0")
 SPARSE_IDS = ("mppo/SparseHalfCheetah-v0", "mppo/SparseHopper-v0", "mppo/SparseWalker2d-v0")
 DENSE_IDS = ("Ant-v5", "HalfCheetah-v5", "Hopper-v5", "Swimmer-v5", "Walker2d-v5")
+DENSE_IDS += ("Humanoid-v5", "HumanoidStandup-v5", "InvertedDoublePendulum-v5")
+DENSE_IDS += ("InvertedPendulum-v5", "Pusher-v5", "Reacher-v5")
 NATIVE_IDS = NUMPY_IDS + SPARSE_IDS + tuple(f"mppo/{name}" for name in DENSE_IDS)
 
 

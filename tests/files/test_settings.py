@@ -210,7 +210,7 @@ def test_what_is_no_component_is_handed_back(data):
 
 
 def test_fields_that_need_each_other_may_come_in_any_order():
-    """Styles that are more than the paths, a bonus without a taker: only the whole must fit."""
+    """A bonus without a taker, a race without a contest: only the whole must fit."""
     changes = {
         "styles": ("alike:bonus=1", "apart:sigma=0.3,bonus=0,output_scale=1", "alike"),
         "paths": 3,
@@ -233,8 +233,8 @@ def test_fields_that_need_each_other_may_come_in_any_order():
     back = {"styles": (), "race": 0, "exploration": "none", "sharing": "no-sharing"}
     plain = settings.overridden(found[0], back)
     assert (plain.styles, plain.sharing) == ((), NoSharing())
-    with pytest.raises(BadRequest, match="there are 3 styles for 2 paths"):
-        settings.overridden(found[0], {"paths": 2})
+    with pytest.raises(BadRequest, match="a style takes a bonus, and the method has none"):
+        settings.overridden(found[0], {"exploration": "none"})
     with pytest.raises(BadRequest, match='unknown style "apartt"; did you mean "apart"'):
         settings.overridden(METHODS["trpo"], {"styles": ("apartt",)})
 

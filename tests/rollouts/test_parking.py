@@ -1,7 +1,11 @@
 """Episodes that go on for each path: the batches of one collector for each path, bit for bit."""
 
+from functools import partial
+
+import gymnasium
 import numpy as np
 import pytest
+from gymnasium.wrappers import TransformReward
 
 from mppo import envs
 from mppo.acting.spaces import Spaces
@@ -24,15 +28,26 @@ def collector(env, episodes):
     return made, [actor_for(there.observation_size, there.head)] * 3
 
 
+def of_others(episodes):
+    """Environments that are not ours and can tell their state."""
+    on = env_source(lambda: TransformReward(gymnasium.make("Hopper-v5"), lambda paid: 2 * paid))
+    assert not on.native
+    made = Collector(on.make(2), on.spaces, STEPS, SEED, episodes, clip=True, gamma=GAMMA)
+    return made, [actor_for(on.spaces.observation_size, on.spaces.head)] * 3
+
+
 def assert_equal(one, other):
     for left, right in zip((*one[:-1], *one.earlier), (*other[:-1], *other.earlier), strict=True):
         assert left.tobytes() == right.tobytes()
 
 
-@pytest.mark.parametrize("env", ["Hopper-v5", "mppo/Maze-v0", "mppo/SparseCartPoleSwingup-v0"])
-def test_paths_in_turn_see_what_each_would_see_alone(env):
-    together, actors = collector(env, "continue-per-path")
-    alone = [collector(env, "continue")[0] for _ in range(3)]
+OURS = ("Hopper-v5", "mppo/Maze-v0", "mppo/SparseCartPoleSwingup-v0")
+
+
+@pytest.mark.parametrize("make", [*(partial(collector, env) for env in OURS), of_others])
+def test_paths_in_turn_see_what_each_would_see_alone(make):
+    together, actors = make("continue-per-path")
+    alone = [make("continue")[0] for _ in range(3)]
     ended, carried = 0, 0
     for n, path in enumerate(TURNS):
         seen = together(actors[path], path, n)

@@ -68,6 +68,8 @@ def test_nodes_come_and_go_and_the_bits_stay(cluster, episodes):
         if iteration == 1:
             cluster.nodes.append(cluster.add_node(num_cpus=1, object_store_memory=STORE))
             cluster.wait_for_nodes()
+        if iteration > 1:  # a worker there takes a while to start
+            ray.get([place.worker.reference for place in run.collector.pool._places])
         if iteration == 3:
             remove = partial(cluster.remove_node, cluster.nodes.pop(), allow_graceful=False)
             threading.Timer(0.3, remove).start()

@@ -62,6 +62,24 @@ class Actor:
             self._parameters = jax.device_put(host.parameters.network)
 
     @property
+    def network(self) -> Forward | None:
+        """The network, if compiled code can run it."""
+        return self._forward
+
+    @property
+    def scale(self) -> np.ndarray:
+        """What noise is yet to be multiplied with, for each action: it is scaled already (1), but
+        where normal actions stand beside choices."""
+        if not isinstance(self.head, Product):
+            return np.ones(self.head.size, np.float32)
+        scale, free = [], 0
+        for head in self.head.heads:
+            part = np.exp(self._free[free : free + head.free])
+            scale.append(part if isinstance(head, Gaussian) else np.ones(head.size, np.float32))
+            free += head.free
+        return np.concatenate(scale).astype(np.float32)
+
+    @property
     def adds_noise(self) -> Forward | None:
         """The network, if an action is its outputs plus `noise` and compiled code can run it."""
         return self._forward if isinstance(self.head, Gaussian) else None

@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 from gymnasium import spaces
-from gymnasium.spaces.utils import flatdim, flatten
-from gymnasium.vector.utils import batch_space, iterate
 
+from mppo.acting.flattening import Plan
 from mppo.algorithm.heads import Categorical, Gaussian, Head, Product
 from mppo.errors import BadRequest
 
@@ -33,18 +32,26 @@ class Spaces:
         """Length of a flat observation; of what is no vector of numbers, a refusal."""
         _refuse_words(self.observation, self.name)
         _refuse_images(self.observation, self.name)
-        return int(flatdim(self.observation))
+        return self.plan.size
+
+    @cached_property
+    def plan(self) -> Plan:
+        """How observations become flat vectors."""
+        return Plan(self.observation)
 
     def flatten(self, observations: Any, count: int) -> np.ndarray:
         """A stack of `count` observations as a vector environment gives it: [count, obs]."""
         if isinstance(self.observation, spaces.Box):
             return np.asarray(observations, np.float32).reshape(count, -1)
-        each = iterate(batch_space(self.observation, count), observations)
-        return np.stack([self.flatten_one(one) for one in each])
+        rows = np.empty((count, self.plan.size), np.float32)
+        self.plan.write_stack(observations, rows)
+        return rows
 
     def flatten_one(self, observation: Any) -> np.ndarray:
         """One observation as a flat vector."""
-        return np.asarray(flatten(self.observation, observation), np.float32)
+        row = np.empty(self.plan.size, np.float32)
+        self.plan.write(observation, row)
+        return row
 
     @cached_property
     def head(self) -> Head:

@@ -20,17 +20,126 @@ from mppo.envs.robots.engine import quieten, warnings_of
 from mppo.errors import EnvironmentFault
 
 
+class CheckedEnv:
+    """One environment; it remembers what is needed to see a fault again."""
+
+    env: Any
+    space: Any
+
+    def __init__(self, env: gymnasium.Env, name: str, index: int = 0) -> None:
+        self.env, self.name, self.index = env, name, index
+        self.space = env.observation_space
+        self.is_box: bool = isinstance(self.space, gymnasium.spaces.Box)
+        self.seed: int | None = None
+        self.episode: int = 0  # after the last seeded reset
+        self.steps: int = 0
+        self.action: Any = None  # of the last step
+        self.warnings: Callable[[], dict[str, int]] | None = warnings_of(env)
+        if self.warnings is not None:
+            quieten()
+
+    def reset(self, seed: int | None) -> Any:
+        """Reset it; what it shows is a copy."""
+        return self.observation(self.restart(seed))
+
+    def restart(self, seed: int | None) -> Any:
+        """Reset it; what it shows is not yet looked at."""
+        if seed is not None:
+            self.seed, self.episode = seed, 0
+        else:
+            self.episode += 1
+        self.steps, self.action = 0, None
+        try:
+            answer = self.env.reset(seed=seed)
+        except Exception as error:
+            self.fault("exception in reset", repr(error), error)
+        if not isinstance(answer, tuple) or len(answer) != 2:
+            self.fault("answer of reset", answer)
+        if not isinstance(answer[1], dict):
+            self.fault("info", answer[1])
+        return answer[0]
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool]:
+        """Step it; what it shows is a copy."""
+        self.action = action
+        self.steps += 1
+        try:
+            answer = self.env.step(action)
+        except Exception as error:
+            self.fault("exception in step", repr(error), error)
+        if not isinstance(answer, tuple) or len(answer) != 5:
+            self.fault("answer of step", answer)
+        observation, reward, terminated, truncated, info = answer
+        paid = self.reward(reward)
+        ended, cut = self.flag("terminated", terminated), self.flag("truncated", truncated)
+        if not isinstance(info, dict):
+            self.fault("info", info)
+        seen = self.observation(observation)
+        if self.warnings is not None and (bad := self.warnings()):
+            self.fault("MuJoCo's warnings", bad)
+        return seen, paid, ended, cut
+
+    def observation(self, observation: Any) -> Any:
+        """The observation, if it is one of the space and of numbers that are finite."""
+        space = self.space
+        if not self.is_box:
+            if not space.contains(observation):
+                self.fault("observation", observation)
+            return observation
+        if isinstance(observation, np.ndarray):
+            array = observation
+        elif isinstance(observation, numbers.Number | Sequence):
+            array = np.asarray(observation)
+        else:
+            self.fault("observation", observation)
+        if array.shape != space.shape:
+            self.fault(f"observation's shape (not {space.shape})", array.shape)
+        if not np.can_cast(array.dtype, space.dtype or np.float64, "same_kind"):
+            self.fault(f"observation's type (not {space.dtype})", array.dtype)
+        if array.dtype.kind == "f" and not np.isfinite(array).all():
+            self.fault("observation", array)
+        return array.copy()  # some environments give the same array again and again
+
+    def reward(self, reward: Any) -> float:
+        """The reward, if it is a number."""
+        if isinstance(reward, np.ndarray) and reward.shape:
+            self.fault("reward", reward)
+        try:
+            value = float(reward)
+        except (TypeError, ValueError):
+            self.fault("reward", reward)
+        if not math.isfinite(value):
+            self.fault("reward", value)
+        return value
+
+    def flag(self, field: str, flag: Any) -> bool:
+        """The flag, if it is one."""
+        if isinstance(flag, bool | np.bool | int | np.integer) and flag in (0, 1):  # type: ignore
+            return bool(flag)
+        return self.fault(field, flag)
+
+    def fault(self, field: str, value: Any, cause: Exception | None = None) -> NoReturn:
+        """Raise for a part of an answer."""
+        text = repr(value) if len(repr(value)) <= 300 else repr(value)[:300] + " ..."
+        raise EnvironmentFault(
+            f'environment "{self.name}" broke its contract: {field} = {text}; environment '
+            f"{self.index}, reset with seed {self.seed}, episode {self.episode} after that, step "
+            f"{self.steps}, last action {np.asarray(self.action).tolist()!r}"
+        ) from cause
+
+
 class CheckedVectorEnv(VectorEnv):
     """Environments made by callables, stepped one after the other."""
 
     envs: Sequence[Any] = ()  # Gymnasium 1.2 closes also what could not be made
-    first: int = 0  # the number of the first one, where others of the run are elsewhere
+    checked: Sequence[CheckedEnv]
     metadata: dict[Any, Any]
     single_observation_space: Any
     single_action_space: Any
 
     def __init__(self, makers: Sequence[Callable[[], gymnasium.Env]], name: str) -> None:
         self.envs = [make() for make in makers]
+        self.checked = [CheckedEnv(env, name, i) for i, env in enumerate(self.envs)]
         self.num_envs: int = len(self.envs)
         self.name: str = name
         self.metadata = {**self.envs[0].metadata, "autoreset_mode": AutoresetMode.DISABLED}
@@ -38,15 +147,7 @@ class CheckedVectorEnv(VectorEnv):
         self.single_action_space = self.envs[0].action_space
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self.action_space = batch_space(self.single_action_space, self.num_envs)
-        self._box = isinstance(self.single_observation_space, gymnasium.spaces.Box)
         self._last: list[Any] = [None] * self.num_envs
-        self._seeds: list[int | None] = [None] * self.num_envs
-        self._episodes = [0] * self.num_envs
-        self._steps = [0] * self.num_envs
-        self._actions: list[Any] = [None] * self.num_envs
-        self._bad_numbers = [warnings_of(env) for env in self.envs]
-        if any(self._bad_numbers):
-            quieten()
 
     def reset(
         self,
@@ -57,20 +158,7 @@ class CheckedVectorEnv(VectorEnv):
         """Reset all environments, or those of options["reset_mask"]."""
         seeds = seeds_for(seed, self.num_envs)
         for i in reset_indices(options, self.num_envs):
-            if seeds[i] is not None:
-                self._seeds[i], self._episodes[i] = seeds[i], 0
-            else:
-                self._episodes[i] += 1
-            self._steps[i], self._actions[i] = 0, None
-            try:
-                answer = self.envs[i].reset(seed=seeds[i])
-            except Exception as error:
-                self._fault(i, "exception in reset", repr(error), error)
-            if not isinstance(answer, tuple) or len(answer) != 2:
-                self._fault(i, "answer of reset", answer)
-            self._last[i] = self._observation(i, answer[0])
-            if not isinstance(answer[1], dict):
-                self._fault(i, "info", answer[1])
+            self._last[i] = self.checked[i].reset(seeds[i])
         return self._stacked(), {}
 
     def step(self, actions: Any) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
@@ -79,77 +167,25 @@ class CheckedVectorEnv(VectorEnv):
         terminated = np.zeros(self.num_envs, np.bool_)
         truncated = np.zeros(self.num_envs, np.bool_)
         for i, action in enumerate(iterate(self.action_space, actions)):
-            self._actions[i] = action
-            self._steps[i] += 1
-            try:
-                answer = self.envs[i].step(action)
-            except Exception as error:
-                self._fault(i, "exception in step", repr(error), error)
-            if not isinstance(answer, tuple) or len(answer) != 5:
-                self._fault(i, "answer of step", answer)
-            observation, reward, ended, cut, info = answer
-            rewards[i] = self._reward(i, reward)
-            terminated[i] = self._flag(i, "terminated", ended)
-            truncated[i] = self._flag(i, "truncated", cut)
-            if not isinstance(info, dict):
-                self._fault(i, "info", info)
-            self._last[i] = self._observation(i, observation)
-            warned = self._bad_numbers[i]
-            if warned is not None and (bad := warned()):
-                self._fault(i, "MuJoCo's warnings", bad)
+            answer = self.checked[i].step(action)
+            self._last[i], rewards[i], terminated[i], truncated[i] = answer
         return self._stacked(), rewards, terminated, truncated, {}
 
     def _stacked(self) -> Any:
-        if self._box:
+        if isinstance(self.single_observation_space, gymnasium.spaces.Box):
             return np.stack(self._last)
         empty = create_empty_array(self.single_observation_space, self.num_envs)
         return concatenate(self.single_observation_space, self._last, empty)
 
-    def _observation(self, i: int, observation: Any) -> Any:
-        """The observation, if it is one of the space and of numbers that are finite."""
-        space = self.single_observation_space
-        if not self._box:
-            if not space.contains(observation):
-                self._fault(i, "observation", observation)
-            return observation
-        if isinstance(observation, np.ndarray):
-            array = observation
-        elif isinstance(observation, numbers.Number | Sequence):
-            array = np.asarray(observation)
-        else:
-            self._fault(i, "observation", observation)
-        if array.shape != space.shape:
-            self._fault(i, f"observation's shape (not {space.shape})", array.shape)
-        if not np.can_cast(array.dtype, space.dtype or np.float64, "same_kind"):
-            self._fault(i, f"observation's type (not {space.dtype})", array.dtype)
-        if array.dtype.kind == "f" and not np.isfinite(array).all():
-            self._fault(i, "observation", array)
-        return array.copy()  # some environments give the same array again and again
+    @property
+    def first(self) -> int:
+        """The number of the first environment, where others of the run are elsewhere."""
+        return self.checked[0].index
 
-    def _reward(self, i: int, reward: Any) -> float:
-        if isinstance(reward, np.ndarray) and reward.shape:
-            self._fault(i, "reward", reward)
-        try:
-            value = float(reward)
-        except (TypeError, ValueError):
-            self._fault(i, "reward", reward)
-        if not math.isfinite(value):
-            self._fault(i, "reward", value)
-        return value
-
-    def _flag(self, i: int, field: str, flag: Any) -> bool:
-        if isinstance(flag, bool | np.bool | int | np.integer) and flag in (0, 1):  # type: ignore
-            return bool(flag)
-        return self._fault(i, field, flag)
-
-    def _fault(self, i: int, field: str, value: Any, cause: Exception | None = None) -> NoReturn:
-        text = repr(value) if len(repr(value)) <= 300 else repr(value)[:300] + " ..."
-        raise EnvironmentFault(
-            f'environment "{self.name}" broke its contract: {field} = {text}; environment '
-            f"{self.first + i}, reset with seed {self._seeds[i]}, episode {self._episodes[i]} "
-            f"after that, step {self._steps[i]}, last action "
-            f"{np.asarray(self._actions[i]).tolist()!r}"
-        ) from cause
+    @first.setter
+    def first(self, number: int) -> None:
+        for i, one in enumerate(self.checked):
+            one.index = number + i
 
     def render(self) -> tuple[Any, ...]:
         """One image of each environment."""

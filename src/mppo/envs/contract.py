@@ -10,10 +10,15 @@ import numpy as np
 
 if TYPE_CHECKING:
     from mppo.acting.actor import Actor
+    from mppo.machine.seeding import Role
 
 NO_LIMIT = sys.maxsize  # a horizon that no episode reaches
 
 State = dict[str, np.ndarray]  # what get_state returns: arrays alone, so any format can hold it
+
+
+class Differs(RuntimeError):
+    """Compiled steps of a robot are not those of its own environment on this machine."""
 
 
 def check_positive(name: str, value: float) -> float:
@@ -115,15 +120,16 @@ class Limits(NamedTuple):
     high: np.ndarray
 
 
-class Lane(Resumable, Protocol):
-    """One environment that takes many steps with a policy at once, without the interpreter."""
+class Lane(Protocol):
+    """One environment that takes many steps with a policy at once."""
 
-    generator: np.random.Generator  # draws the starts of episodes
     observation: np.ndarray  # what is seen now; always the same array
+    parallel: bool  # whether it lets other threads run meanwhile
 
     @property
     def action(self) -> np.ndarray: ...  # of the last step, as the simulator was given it
-    def reset(self) -> None: ...  # start an episode
+    def begin(self, seed: int, role: Role, *indices: int) -> None: ...  # an episode of a stream
+    def reset(self) -> None: ...  # start the next episode
     def ended(self) -> tuple[bool, bool]: ...  # by the last step: terminated, truncated
     def bad_numbers(self) -> dict[str, int]: ...  # that the simulator met since the reset
 

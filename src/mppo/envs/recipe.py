@@ -13,6 +13,7 @@ from gymnasium.envs.registration import EnvSpec
 from gymnasium.vector import VectorEnv
 
 from mppo import envs
+from mppo.envs.capture import checked_vector
 from mppo.envs.checked import CheckedVectorEnv
 from mppo.envs.wrapping import Wrap, name_of_wrapper, wrapped
 from mppo.errors import in_words
@@ -53,8 +54,8 @@ class Recipe:
             found = envs.native_vector(self.name, 1, **self.kwargs)
             assert found is not None
             return found
-        vector = CheckedVectorEnv([self], self.name)
-        vector.first = first
+        vector = checked_vector([self], self.name)
+        number(vector, first)
         return vector
 
     def _parts(self) -> Iterator[tuple[str, Any]]:
@@ -81,6 +82,12 @@ class Recipe:
     def needs_main(self) -> bool:
         """Whether it names something of the script that was started, which is imported then."""
         return any(b"__main__" in bytes(ForkingPickler.dumps(part)) for _, part in self._parts())
+
+
+def number(vector: VectorEnv, first: int) -> None:
+    """Let faults call the first environment of a vector by its number in the run."""
+    if isinstance(vector, CheckedVectorEnv):
+        vector.first = first
 
 
 def _main_is_a_file() -> bool:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
-import importlib
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, cast
 
 import gymnasium
@@ -15,10 +14,13 @@ from gymnasium.vector import SyncVectorEnv, VectorEnv
 
 from mppo import envs
 from mppo.acting.spaces import Spaces
+from mppo.envs.capture import checked_vector, proven
 from mppo.envs.checked import CheckedVectorEnv
 from mppo.envs.recipe import Recipe
+from mppo.envs.registered import imported, known, refusing, with_namespace
+from mppo.envs.tasks import BY_ID
 from mppo.envs.wrapping import Borrowed, Wrap, imported_wrapper, name_of_wrapper, wrapped
-from mppo.errors import BadRequest, did_you_mean, display_hint, in_words
+from mppo.errors import BadRequest
 
 MOST_ENVS = 64
 MakeEnv = Callable[[], gymnasium.Env | VectorEnv]
@@ -45,6 +47,17 @@ class EnvSource:
     applied: tuple[Wrap, ...] = ()  # wrappers, innermost first
     from_python: bool = False  # a callable, an object, arguments beyond JSON: no name makes it
     recipe: Recipe | None = None  # how another process makes one
+
+    @cached_property
+    def resumes(self) -> bool:
+        """Whether its episodes can go on later, bit for bit; where we cannot know, it is tried."""
+        if self.native or self.shared or self.count:
+            return self.native
+        vector = self.make(2)
+        try:
+            return proven(vector)
+        finally:
+            vector.close()
 
     @property
     def wrappers(self) -> tuple[str, ...]:
@@ -137,26 +150,31 @@ def imports_code(env: str) -> bool:
 def _registered(env_id: str, kwargs: dict, wrappers: tuple[Wrap, ...] = ()) -> EnvSource:
     module, _, registered = env_id.rpartition(":")
     if module:
-        _import(module, env_id)
-    name = registered if _known(registered) else _with_namespace(registered)
+        imported(module, env_id)
+    name = registered if known(registered) else with_namespace(registered)
     spec = gymnasium.spec(name)
     plain = lambda: gymnasium.make(name, disable_env_checker=True, **kwargs)  # we check ourselves
     one = (lambda: wrapped(plain(), wrappers)) if wrappers else plain
-    with _refusing(name, kwargs):
+    with refusing(name, kwargs):
         # ours step a whole batch at once: there is no single environment to put a wrapper around
-        native = None if wrappers else envs.native_vector(name, 1, **kwargs)
+        ours = _for_native(name, spec.max_episode_steps, kwargs, wrappers)
+        native = None if ours is None else envs.native_vector(name, 1, **ours)
         probe = native if native is not None else CheckedVectorEnv([one], name)
     found = Spaces(probe.single_observation_space, probe.single_action_space, name)
     horizon = kwargs.get("horizon") or kwargs.get("max_episode_steps") or spec.max_episode_steps
-    if wrappers:
+    if native is not None and ours is not None and wrappers:
+        horizon = ours.get("horizon", horizon)
+    elif wrappers:
         limit = _time_limit(cast(CheckedVectorEnv, probe).envs[0])
         horizon = min((n for n in (horizon, limit) if n), default=None)
     probe.close()
     _ = found.observation_size, found.head  # refuse what cannot be handled before anything is made
 
     def make(count: int) -> VectorEnv:
-        vector = None if wrappers else envs.native_vector(name, count, **kwargs)
-        return vector or CheckedVectorEnv([one] * count, name)
+        vector = None
+        if native is not None and ours is not None:
+            vector = envs.native_vector(name, count, **ours)
+        return vector or checked_vector([one] * count, name)
 
     full = f"{module}:{name}" if module else name  # so that it is found again
     of_the_paper = name in {task.id for task in envs.TASKS}
@@ -174,6 +192,28 @@ def _registered(env_id: str, kwargs: dict, wrappers: tuple[Wrap, ...] = ()) -> E
     )
 
 
+def _for_native(
+    name: str, horizon: int | None, kwargs: dict, wrappers: tuple[Wrap, ...]
+) -> dict[str, Any] | None:
+    """Arguments of our vector environment, wrappers included; None where it has no such."""
+    if not wrappers:
+        return kwargs
+    task = BY_ID.get(name)
+    if task is None or not task.robot:
+        return None
+    from mppo.envs.robots.gates import expressed
+
+    found = expressed(wrappers)
+    if found is None:
+        return None
+    limits = [
+        kwargs.get("horizon"),
+        kwargs.get("max_episode_steps") or horizon,
+        found.get("horizon"),
+    ]
+    return {**kwargs, **found, "horizon": min(n for n in limits if n)}
+
+
 def _recordable(value: Any) -> bool:
     """Whether run.json can hold the arguments: JSON has no number that is not finite."""
     if isinstance(value, dict):
@@ -185,49 +225,8 @@ def _recordable(value: Any) -> bool:
     return not isinstance(value, float | np.floating) or math.isfinite(value)
 
 
-@contextlib.contextmanager
-def _refusing(name: str, kwargs: dict) -> Iterator[None]:
-    """An environment that cannot be made is a request that cannot be met, whatever its error."""
-    try:
-        yield
-    except BadRequest:
-        raise
-    except Exception as error:
-        given = f" with {kwargs}" if kwargs else ""
-        raise BadRequest(
-            f'cannot make the environment "{name}"{given}: {in_words(error)}{display_hint(error)}'
-        ) from error
-
-
-def _import(module: str, env_id: str) -> None:
-    try:
-        importlib.import_module(module)
-    except Exception as error:  # importing runs code of the user's
-        raise BadRequest(f'cannot import "{module}" of "{env_id}": {in_words(error)}') from error
-
-
-def _known(env_id: str) -> bool:
-    try:
-        gymnasium.spec(env_id)
-    except (gymnasium.error.Error, ModuleNotFoundError):
-        return False
-    return True
-
-
-def _with_namespace(env_id: str) -> str:
-    """Our own tasks without their prefix, or a refusal with a suggestion."""
-    if _known(f"mppo/{env_id}"):
-        return f"mppo/{env_id}"
-    bare = {name.removeprefix("mppo/"): name for name in gymnasium.registry}
-    hint = did_you_mean(env_id, [*gymnasium.registry, *bare])
-    way_out = hint or "; mppo envs lists the tasks of the paper, and any registered id will do"
-    raise BadRequest(
-        f'unknown environment "{env_id}"{way_out} (module:id imports its module first)'
-    )
-
-
 def _made_by(function: MakeEnv, wrappers: tuple[Wrap, ...] = ()) -> EnvSource:
-    with _refusing(getattr(function, "__name__", repr(function)), {}):
+    with refusing(getattr(function, "__name__", repr(function)), {}):
         env = function()
     if isinstance(env, VectorEnv):
         _refuse_wrappers(wrappers)
@@ -240,16 +239,16 @@ def _made_by(function: MakeEnv, wrappers: tuple[Wrap, ...] = ()) -> EnvSource:
             "gymnasium.vector.VectorEnv (a fresh one on every call)"
         )
     one = lambda: wrapped(cast(gymnasium.Env, function()), wrappers)
-    with _refusing(_name(env), {}):
+    with refusing(_name(env), {}):
         inside = wrapped(env, wrappers)
-    found = _single(inside, wrappers, lambda name, n: CheckedVectorEnv([one] * n, name))
+    found = _single(inside, wrappers, lambda name, n: checked_vector([one] * n, name))
     inside.close()
     return replace(found, recipe=Recipe(found.name, None, function, {}, wrappers))
 
 
 def _borrowed(env: gymnasium.Env, wrappers: tuple[Wrap, ...]) -> EnvSource:
     """An environment as it is: a batch of one, for training and evaluation in turn."""
-    with _refusing(_name(env), {}):
+    with refusing(_name(env), {}):
         inside = wrapped(env, wrappers)
     make = lambda name, n: Borrowed(CheckedVectorEnv([lambda: inside], name))
     return replace(_single(inside, wrappers, make), count=1, shared=True)

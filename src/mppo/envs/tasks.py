@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 _SPARSE = "robots.single:RobotEnv"
 _GYMNASIUM = "robots.factory:gymnasium_env"
+OWN = "own"  # in place of a robot's module: a robot of the user's
 
 
 class Task(NamedTuple):
@@ -76,6 +77,24 @@ NATIVE_TASKS = (
     Task("Walker2d-v5", 17, "6 numbers in [-1, 1]", 1000, 0, 0,
          "walk on two legs; speed and health minus control cost",
          robot="walker2d", env=_GYMNASIUM, of_the_paper=False),
+    Task("Humanoid-v5", 348, "17 numbers in [-0.4, 0.4]", 1000, 0, 0,
+         "walk on two legs; speed and health minus control and contact costs",
+         robot="humanoid", env=_GYMNASIUM, of_the_paper=False),
+    Task("HumanoidStandup-v5", 348, "17 numbers in [-0.4, 0.4]", 1000, 0, 0,
+         "stand up; height minus control and impact costs",
+         robot="humanoid_standup", env=_GYMNASIUM, of_the_paper=False),
+    Task("InvertedDoublePendulum-v5", 9, "1 number in [-1, 1]", 1000, 0, 0,
+         "balance two links on a cart; 10 for each step minus distance and speed",
+         robot="inverted_double_pendulum", env=_GYMNASIUM, of_the_paper=False),
+    Task("InvertedPendulum-v5", 4, "1 number in [-3, 3]", 1000, 0, 0,
+         "balance a pole on a cart; 1 for each step",
+         robot="inverted_pendulum", env=_GYMNASIUM, of_the_paper=False),
+    Task("Pusher-v5", 23, "7 numbers in [-2, 2]", 100, 0, 0,
+         "push an object to a goal; minus distances and control cost",
+         robot="pusher", env=_GYMNASIUM, of_the_paper=False),
+    Task("Reacher-v5", 10, "2 numbers in [-1, 1]", 50, 0, 0,
+         "reach a target with two joints; minus distance and control cost",
+         robot="reacher", env=_GYMNASIUM, of_the_paper=False),
 )
 # fmt: on
 """All tasks that this package steps by itself."""
@@ -85,6 +104,11 @@ TASKS = tuple(task for task in NATIVE_TASKS if task.of_the_paper)
 
 BY_ID = {name: task for task in NATIVE_TASKS for name in (task.id, task.registered_id)}
 """Every task by its id; those of Gymnasium's own with "mppo/" before it, too."""
+
+
+def add_task(task: Task) -> None:
+    """Know a task of the user's by its id."""
+    BY_ID[task.id] = task
 
 
 def task_of(env_id: str) -> Task:

@@ -113,10 +113,18 @@ def rows(path: PathLike, name: str, notes: Notes | None = None) -> list[Row]:
 def json_object(file: Path, largest: int, notes: Notes | None = None) -> Row | None:
     """What a JSON file holds; None where there is nothing, or nothing that could be read."""
     try:
-        return read_json(file, largest) if present(file) else None
-    except CheckpointError as error:
-        _left_out(error, file, notes)
-        return None
+        if notes is None or not present(file):
+            return read_json(file, largest) if present(file) else None
+        value = json.loads(read_bytes(file, largest).decode("utf-8", "replace"))  # NaN and all
+        if isinstance(value, dict):
+            return value
+        error = CheckpointError(f'"{file}" is not a JSON object')
+    except CheckpointError as reason:
+        error = reason
+    except (ValueError, RecursionError) as reason:
+        error = CheckpointError(f'"{file}" is not valid JSON: {reason}')
+    _left_out(error, file, notes)
+    return None
 
 
 def _left_out(error: CheckpointError, file: Path, notes: Notes | None) -> None:

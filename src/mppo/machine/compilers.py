@@ -53,7 +53,7 @@ def _folder() -> Path | None:
 
 
 _KEPT = _folder()
-__all__ = ["address_of", "caller", "native", "types"]
+__all__ = ["address_of", "as_pointer", "caller", "fused", "native", "types"]
 _njit: Any = numba.njit  # to a type checker the function stays what it was
 _config: Any = numba.config  # type: ignore  (its names are made when it is loaded)
 F = TypeVar("F", bound=Callable[..., Any])
@@ -78,8 +78,9 @@ def _kept_here() -> Iterator[None]:
 
 @lru_cache
 def _callable_by_address(function: Callable[..., Any], signature: Any) -> Any:
+    ours = function.__module__.startswith("mppo.")  # a user's may come from anywhere
     with _kept_here():
-        return cfunc(signature, error_model="numpy", cache=_KEPT is not None)(function)
+        return cfunc(signature, error_model="numpy", cache=ours and _KEPT is not None)(function)
 
 
 def address_of(function: Callable[..., Any], signature: Any) -> int:
@@ -104,3 +105,28 @@ def caller(signature: Any) -> Any:
         return signature.return_type(types.int64, types.Tuple(signature.args)), generate
 
     return call
+
+
+def _as_pointer(context, address):
+    """For compiled code: an address as a pointer, of which `numba.carray` makes an array."""
+
+    def generate(target, builder, signature, values):
+        return builder.inttoptr(values[0], target.get_value_type(types.voidptr))
+
+    return types.voidptr(types.int64), generate
+
+
+as_pointer: Any = intrinsic(_as_pointer)
+
+
+def _fused(context, a, b, c):
+    """For compiled code: a * b + c, rounded once."""
+
+    def generate(target, builder, signature, values):
+        return builder.fma(*values)
+
+    double = types.float64
+    return double(double, double, double), generate
+
+
+fused: Any = intrinsic(_fused)

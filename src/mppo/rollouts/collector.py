@@ -7,26 +7,36 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
+from gymnasium.spaces import Box
 from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv, VectorEnv
 
 from mppo.acting.actor import Actor, Ensemble
 from mppo.acting.spaces import Spaces
 from mppo.algorithm.types import Earlier, Trajectories
-from mppo.envs.batch import BatchVectorEnv, lanes_of
+from mppo.envs.batch import BatchVectorEnv
 from mppo.envs.checked import CheckedVectorEnv
 from mppo.envs.contract import Lane, Limits, Resumable, Rows, checked_state
+from mppo.envs.lanes import lanes_for, runs, take_up
 from mppo.errors import BadRequest
 from mppo.machine.seeding import Role, generator, integer
 from mppo.machine.sharing import CHUNK, share
 from mppo.rollouts import checks
 from mppo.rollouts.parking import Parking, open_episodes
 
+_NOTHING = np.zeros(0, np.float32)
 _TAKE_SEEDS = SyncVectorEnv | AsyncVectorEnv | CheckedVectorEnv | BatchVectorEnv
 
 
 def seeds_for(envs: VectorEnv, seeds: list[int]) -> Any:
     """A seed for each environment where `reset` is known to take a list; else one for all."""
     return seeds if isinstance(envs.unwrapped, _TAKE_SEEDS) else seeds[0]
+
+
+def limits_of(spaces: Spaces, clip: bool) -> Limits:
+    """The bounds of actions; of those that are no numbers, none."""
+    if isinstance(spaces.action, Box):
+        return Limits(clip, spaces.action.low, spaces.action.high)
+    return Limits(clip, _NOTHING, _NOTHING)
 
 
 class Buffers:
@@ -110,7 +120,8 @@ class Collector:
                 f'"{spaces.name}" restarts in the next step (AutoresetMode.NEXT_STEP), with which '
                 'episodes="continue" would lose samples; use SAME_STEP or DISABLED, or "fresh"'
             )
-        self._lanes = lanes_of(envs)
+        self._all_lanes = lanes_for(envs, spaces)
+        self._lanes: Sequence[Lane] = ()  # those that can run the policy at hand
         self._workers = max(1, min(workers, envs.num_envs))
         self._pool = ThreadPoolExecutor(self._workers) if self._workers > 1 else None
         self._pending = np.zeros(envs.num_envs, bool)  # resets at the next step, NEXT_STEP only
@@ -133,14 +144,19 @@ class Collector:
         They stand in arrays of their own, or in those given.
         """
         envs, self._iteration = self.envs.num_envs, iteration
+        actors = list(actor) if isinstance(actor, Sequence) else [actor] * envs
+        acting = Ensemble(actors) if isinstance(actor, Sequence) else actor
+        before, self._lanes = self._lanes, ()
+        if runs(self._all_lanes, actors[0]):
+            self._lanes = self._all_lanes
+            if not before:
+                take_up(self._lanes, self._now)  # stepped as a whole until now
         if not self._continues or path != self._path:
             self._switch(path, iteration)
         if rows is None:
             rows = Buffers(envs, self.steps, self.spaces.observation_size, self.spaces.head.size)
         numbers = range(self.first, self.first + envs)
         streams = [generator(self.seed, Role.ACTIONS, iteration, e) for e in numbers]
-        actors = list(actor) if isinstance(actor, Sequence) else [actor] * envs
-        acting = Ensemble(actors) if isinstance(actor, Sequence) else actor
         noise = [one.noise(stream, self.steps) for one, stream in zip(actors, streams, strict=True)]
         if self._lanes:
             self._by_lane(self._lanes, actors, noise, rows)
@@ -198,6 +214,7 @@ class Collector:
         here = checked_state(here, like | {"now": self._now, "path": np.array(0)})
         self._earlier = Earlier(**cut("earlier."))
         self._now[:] = here["now"]
+        take_up(self._all_lanes, self._now)
         self._path = int(state["path"])
 
     def forget(self) -> None:
@@ -215,8 +232,7 @@ class Collector:
         count = self.envs.num_envs
         if self._lanes:
             for e, lane in enumerate(self._lanes):
-                lane.generator = generator(self.seed, Role.ENVIRONMENT, iteration, self.first + e)
-                lane.reset()
+                lane.begin(self.seed, Role.ENVIRONMENT, iteration, self.first + e)
                 self._now[e] = lane.observation
             return
         numbers = range(self.first, self.first + count)
@@ -232,8 +248,8 @@ class Collector:
         noise: list[np.ndarray],
         rows: Buffers,
     ) -> None:
-        """Each environment by itself, in threads: physics runs without the interpreter's lock."""
-        if self._pool is None:
+        """Each environment by itself, in threads where physics lets others run meanwhile."""
+        if self._pool is None or not all(lane.parallel for lane in lanes):
             for e, lane in enumerate(lanes):
                 self._advance(lane, e, actors[e], noise[e], rows, 0, self.steps)
             return
@@ -256,7 +272,7 @@ class Collector:
         start: int,
         stop: int,
     ) -> None:
-        limits = Limits(self.clip, self.spaces.action.low, self.spaces.action.high)  # type: ignore
+        limits = limits_of(self.spaces, self.clip)
         parts = Rows(noise, rows.observations[e], rows.actions[e], rows.rewards[e])
         t = start
         while t < stop:

@@ -20,6 +20,8 @@ from mppo.rollouts.evaluator import Episodes
 from mppo.rollouts.pool import Pool, Worker
 from mppo.rollouts.worker import EpisodeJob, Job, Setup, Stretch
 
+_NUMBERED = "env.0/"
+
 
 class DistributedCollector:
     """Rolls out one policy in E environments for T steps each, in the workers of a pool."""
@@ -82,18 +84,12 @@ class DistributedCollector:
         return Episodes(*map(np.concatenate, zip(*played, strict=True)))
 
     def get_state(self) -> dict[str, np.ndarray]:
-        """What "continue" carries on, of environments that can tell: one row for each."""
-        known = [state for state in self._states if state is not None]
-        assert len(known) == self.count
-        merge = lambda name: np.concatenate([state[name] for state in known])
-        return {name: merge(name) if known[0][name].ndim else known[0][name] for name in known[0]}
+        """What "continue" carries on, of environments that can tell; as a `Collector` writes it."""
+        return joined([state for state in self._states if state is not None])
 
     def set_state(self, state: dict[str, np.ndarray]) -> None:
         """Go on where `get_state` was called."""
-        self._states = [
-            {name: value[e : e + 1] if value.ndim else value for name, value in state.items()}
-            for e in range(self.count)
-        ]
+        self._states = [part_of(state, e) for e in range(self.count)]
         self._path, self._past = int(state["path"]), []
         self._home.clear()
 
@@ -107,3 +103,40 @@ class DistributedCollector:
         made: Any = self.__dict__.pop("envs", None)
         if made is not None:
             made.close()
+
+
+def joined(states: list[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
+    """The state of all environments from the state of each.
+
+    An array has one row for each environment, none (then it is the same for all), or a name that
+    begins with the number of its environment.
+
+    >>> one = lambda n: {"now": np.array([n]), "path": np.array(1), "env.0/x": np.arange(n)}
+    >>> each = [one(7), one(8)]
+    >>> sorted(joined(each)), joined(each)["now"]
+    (['env.0/x', 'env.1/x', 'now', 'path'], array([7, 8]))
+    """
+    found = {}
+    for name, first in states[0].items():
+        if name.startswith(_NUMBERED):
+            rest = name.removeprefix(_NUMBERED)
+            found |= {f"env.{e}/{rest}": state[name] for e, state in enumerate(states)}
+        else:
+            found[name] = np.concatenate([s[name] for s in states]) if first.ndim else first
+    return found
+
+
+def part_of(state: dict[str, np.ndarray], e: int) -> dict[str, np.ndarray]:
+    """The state of environment e out of that of all.
+
+    >>> part_of({"now": np.array([7, 8]), "env.0/x": np.zeros(0), "env.1/x": np.ones(1)}, 1)
+    {'now': array([8]), 'env.0/x': array([1.])}
+    """
+    found = {}
+    for name, value in state.items():
+        start, slash, rest = name.partition("/")
+        if slash and start.removeprefix("env.").isdigit():
+            found |= {_NUMBERED + rest: value} if start == f"env.{e}" else {}
+        else:
+            found[name] = value[e : e + 1] if value.ndim else value
+    return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any, NamedTuple
@@ -13,11 +13,11 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 
 from mppo.acting.actor import Actor
 from mppo.acting.spaces import Spaces
-from mppo.envs.batch import lanes_of
-from mppo.envs.contract import Limits, Rows
+from mppo.envs.contract import Lane, Rows
+from mppo.envs.lanes import lanes_for, runs
 from mppo.machine.seeding import Role, generator, integer
 from mppo.rollouts import checks
-from mppo.rollouts.collector import seeds_for
+from mppo.rollouts.collector import limits_of, seeds_for
 
 LONGEST = 10_000  # steps of an episode that no time limit ends
 BLOCK = 1000  # steps whose noise is drawn at once
@@ -44,7 +44,7 @@ class Evaluator:
     ):
         self.envs, self.spaces, self.seed, self.clip = envs, spaces, seed, clip
         self.watch: Callable[[], None] | None = None  # called after every reset and step
-        self._lanes = lanes_of(envs)
+        self._lanes: Sequence[Lane] = lanes_for(envs, spaces)
         self._workers = max(1, min(workers, envs.num_envs))
         self._disabled = envs.metadata.get("autoreset_mode") == AutoresetMode.DISABLED
 
@@ -65,7 +65,7 @@ class Evaluator:
         if not episodes:
             return Episodes(np.zeros(0), np.zeros(0, int), np.zeros(0, bool))
         count = self.envs.num_envs
-        if not self._lanes:
+        if not runs(self._lanes, actor):
             rounds = range(-(-episodes // count))
             played = [self._in_step(actor, number, deterministic, n) for n in rounds]
         else:
@@ -86,7 +86,7 @@ class Evaluator:
         self, play: Callable[[int], tuple[float, int, bool]], episodes: range
     ) -> Episodes:
         """At most as many episodes as there are lanes."""
-        if self._workers == 1:
+        if self._workers == 1 or not all(lane.parallel for lane in self._lanes):
             played = [play(e) for e in episodes]
         else:
             with ThreadPoolExecutor(self._workers) as pool:
@@ -107,12 +107,11 @@ class Evaluator:
     ) -> tuple[float, int, bool]:
         """One episode by itself: physics runs without the interpreter's lock."""
         lane = self._lanes[e % len(self._lanes)]
-        limits = Limits(self.clip, self.spaces.action.low, self.spaces.action.high)  # type: ignore
-        lane.generator = generator(self.seed, Role.EVALUATION_ENVIRONMENT, number, e)
-        lane.reset()
+        limits = limits_of(self.spaces, self.clip)
+        lane.begin(self.seed, Role.EVALUATION_ENVIRONMENT, number, e)
         self._watched()
         size = self.spaces.head.size
-        silence = np.zeros((BLOCK, size), np.float32)
+        silence = np.zeros((BLOCK, self.spaces.head.outputs), np.float32)
         observations = np.empty((BLOCK, self.spaces.observation_size), np.float32)
         actions, rewards = np.empty((BLOCK, size), np.float32), np.empty(BLOCK)
         where = f"environment {e}, step {{}} of the evaluation after iteration {number}"

@@ -15,8 +15,7 @@ import numpy as np
 from mppo.acting.actor import Acting, Actor, Ensemble
 from mppo.acting.spaces import Spaces
 from mppo.algorithm.types import Trajectories
-from mppo.envs.contract import Resumable
-from mppo.envs.recipe import Recipe
+from mppo.envs.recipe import Recipe, number
 from mppo.errors import FAULTS, EnvironmentFault, display_hint, in_words
 from mppo.rollouts.collector import Buffers, Collector
 from mppo.rollouts.evaluator import Episodes, Evaluator
@@ -33,6 +32,7 @@ class Setup:
     episodes: str
     clip: bool
     gamma: float
+    tells: bool = False  # whether environments are asked for their state after each stretch
 
 
 class Stretch(NamedTuple):
@@ -103,7 +103,7 @@ class Recorded:
 
     def __init__(self, actions: np.ndarray):
         self._actions = actions
-        self.adds_noise = None
+        self.adds_noise = self.network = None  # there is none that compiled code could run
 
     def noise(self, generator: np.random.Generator, steps: int) -> np.ndarray:
         """The actions."""
@@ -159,8 +159,7 @@ class Stepper:
         if isinstance(actor, Ensemble):  # a race: every environment has a policy of its own
             actor = actor.actors[job.environment]
         trajectories = collector(actor, job.path, job.iteration, rows)
-        tells = self.setup.episodes == "continue" and isinstance(collector.envs, Resumable)
-        return Collected(trajectories, collector.get_state() if tells else None)
+        return Collected(trajectories, collector.get_state() if self.setup.tells else None)
 
     def _collector(self, e: int) -> Collector:
         setup = self.setup
@@ -181,7 +180,7 @@ class Stepper:
             envs = setup.recipe.vector()
             self._evaluator = Evaluator(envs, setup.spaces, setup.seed, setup.clip)
             self._evaluator.watch = self._beat
-        self._evaluator.envs.first = job.episode  # type: ignore  (how faults name it)
+        number(self._evaluator.envs, job.episode)
         return self._evaluator.one(actor, *job)
 
     def _beat(self) -> None:

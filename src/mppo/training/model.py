@@ -82,16 +82,15 @@ class MPPO:
             )
         name, chosen = named_method(method, overrides)
         if tensorboard_log is not None:
-            board = TensorBoard(folder_below(tensorboard_log, out, name))
-            options = dataclasses.replace(options, loggers=(*loggers, board))
-        options = dataclasses.replace(options, steps=chosen.batch_size)  # until `learn` says more
+            loggers = (*loggers, TensorBoard(folder_below(tensorboard_log, out, name)))
+        batch = chosen.batch_size  # until `learn` says how many steps
+        options = dataclasses.replace(options, steps=batch, loggers=tuple(loggers))
         self._set_up(options.run(chosen, env, env_kwargs), name, options, verbose)
 
     def _set_up(self, run: Run, name: str, options: Options, verbose: int) -> None:
         self.run, self.method_name, self._options = run, name, options
         self.out = None if options.out is None else Path(options.out)
-        self.verbose = verbose
-        self._begun = False
+        self.verbose, self._begun = verbose, False
         self._position = 0  # steps that were asked for so far, in whole batches
         self._rows = History([], [], [])
         self._agent: Agent | None = None

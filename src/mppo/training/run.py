@@ -115,7 +115,7 @@ class Run:
     @property
     def resumes_bitwise(self) -> bool:
         """Whether a resumed run needs no reset that an uninterrupted one would not have had."""
-        return self.method.episodes == "fresh" or self.task.native
+        return self.method.episodes == "fresh" or self.task.resumes
 
     @property
     def state_bytes(self) -> int:
@@ -185,12 +185,9 @@ class Run:
         self.doing = "racing random policies"
         ran = self.programs.runners(state, self.envs)
         host = jax.device_get(ran)
+        styles = [self.method.styles[number] for number in host.style]
         actors = [
-            Actor(
-                self.architecture,
-                jax.tree.map(itemgetter(e), host.policy),
-                self.method.styles[host.style[e]],
-            )
+            Actor(self.architecture, jax.tree.map(itemgetter(e), host.policy), styles[e])
             for e in range(self.envs)
         ]
         self.collector.forget()  # the episodes of other policies are none of theirs
@@ -338,7 +335,7 @@ class Run:
         data: Row = {"iteration": self.iteration, "previous": self._previous}
         if self.iteration and not self._here:
             data["moved"] = True  # to environments in which it has not been yet
-        elif self.iteration and self.method.episodes != "fresh" and self.task.native:
+        elif self.iteration and self.method.episodes != "fresh" and self.task.resumes:
             arrays |= {f"episodes.{k}": v for k, v in self.collector.get_state().items()}
         return arrays, data
 
@@ -362,7 +359,7 @@ class Run:
         here = iteration > 0 and not moved and found.data.get("moved") is not True
         visits = self._checked_visits(rest.pop("visits", None), here, found)
         carried = {name.removeprefix("episodes."): array for name, array in rest.items()}
-        continues = self.method.episodes != "fresh" and self.task.native and here
+        continues = self.method.episodes != "fresh" and self.task.resumes and here
         if len(carried) != len(rest) or bool(carried) != continues:
             raise CheckpointError(f'"{found.path}" holds arrays of another run: {sorted(rest)}')
         if carried:

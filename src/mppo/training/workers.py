@@ -15,7 +15,6 @@ from mppo.acting.spaces import Spaces
 from mppo.algorithm.networks import Mlp
 from mppo.algorithm.types import Trajectories
 from mppo.envs.batch import lanes_of
-from mppo.envs.contract import Resumable
 from mppo.errors import BadRequest, SettingsWarning
 from mppo.machine.durations import duration
 from mppo.machine.threads import available_cores
@@ -103,6 +102,7 @@ def _distributed(run: Run, wanted: int) -> DistributedCollector:
         run.method.episodes,
         run.clip,
         run.method.gamma,
+        run.method.episodes == "continue" and run.resumes_bitwise,
     )
     engine: Engine
     limit, patience = run.options.step_timeout, START
@@ -180,7 +180,7 @@ class Measured:
             f"{run.envs} environments, with the same result (--workers 1: this one does)",
         )
         collector = _distributed(run, count)
-        if run.method.episodes == "continue" and isinstance(now.envs, Resumable):
+        if collector.setup.tells:
             collector.set_state(now.get_state())
         else:
             collector.take_over(path, run.iteration, trajectories)

@@ -17,6 +17,7 @@ from mppo.acting import kernel
 from mppo.acting.kernel import Forward
 from mppo.envs.contract import Limits, Rows
 from mppo.envs.robots.engine import mujoco
+from mppo.envs.robots.gates import Gates, pass_gates
 from mppo.envs.robots.rules import HEALTHY, OBSERVE, REWARD, Body, clip
 from mppo.machine.compilers import caller, native, types
 
@@ -50,6 +51,7 @@ class CompiledLane(NamedTuple):
     reward: CompiledRule
     terminates: bool  # a fall ends the episode
     observation: np.ndarray
+    gates: Gates
 
 
 @lru_cache
@@ -131,6 +133,7 @@ def run_steps(
             action[i] = mean[i] + rows.noise[t, i]
             rows.actions[t, i] = action[i]
         clip_action(action, limits)
+        pass_gates(action, lane.gates)
         for i in range(action.size):
             ctrl[i] = action[i]
         _simulate(lane.physics)

@@ -22,8 +22,10 @@ from mppo.envs.robots.compiled import (
     run_steps,
 )
 from mppo.envs.robots.engine import BAD_NUMBERS, bad_numbers, mujoco
+from mppo.envs.robots.gates import Gates, no_gates, pass_gates
 from mppo.envs.robots.rules import HEALTHY, OBSERVE, REWARD, Body, Robot, Rule
 from mppo.machine.compilers import address_of
+from mppo.machine.seeding import Role, generator
 
 if TYPE_CHECKING:
     from mppo.acting.actor import Actor
@@ -38,7 +40,11 @@ class MujocoLane:
     the lanes of a vector environment, each has its own data.
     """
 
-    def __init__(self, robot: Robot, base: Any, model: Any, horizon: int) -> None:
+    parallel: bool = True
+
+    def __init__(
+        self, robot: Robot, base: Any, model: Any, horizon: int, gates: Gates | None = None
+    ) -> None:
         self.model: Any = model
         self.data: Any = mujoco.MjData(model)
         self.horizon: int = horizon
@@ -46,9 +52,11 @@ class MujocoLane:
         self.frame_skip: int = int(base.frame_skip)
         self.generator: np.random.Generator = fresh_generator()
         self.observation: np.ndarray = np.zeros(base.observation_space.shape, dtype=np.float64)
-        self._robot, self._noise = robot, base._reset_noise_scale
+        self._robot, self._base = robot, base
+        self._noise = 0.0 if robot.start else base._reset_noise_scale
         self._init_qpos, self._init_qvel = base.init_qpos.copy(), base.init_qvel.copy()
         self._place, self._healthy = 0.0, True
+        self._gates = gates or no_gates(model.nu)
         self._compiled = self._for_compiled_code(robot, base)
 
     def _for_compiled_code(self, robot: Robot, base: Any) -> CompiledLane:
@@ -66,36 +74,59 @@ class MujocoLane:
         )
         return CompiledLane(
             physics,
-            Body(data.qpos, data.qvel, data.ctrl, robot.place(base, data), forces, True),
+            self._body(robot.place(base, data), forces),
             _compiled(robot.observe, OBSERVE, base),
             _compiled(robot.healthy or Rule(_stands, lambda base: ()), HEALTHY, base),
             _compiled(robot.reward, REWARD, base),
-            robot.healthy is not None and bool(base._terminate_when_unhealthy),
+            robot.healthy is not None and robot.terminates(base),
             self.observation,
+            self._gates,
         )
+
+    def _body(self, place: np.ndarray, forces: np.ndarray) -> Body:
+        data = self.data
+        more = data.xpos, data.xipos, self.model.body_mass, data.cinert, data.cvel
+        more += data.qfrc_actuator, data.qfrc_constraint, data.site_xpos
+        flat = (array.reshape(-1) for array in more)
+        return Body(data.qpos, data.qvel, data.ctrl, place, forces, True, *flat)
 
     @property
     def action(self) -> np.ndarray:
         """The action of the last step, as MuJoCo was given it."""
         return self.data.ctrl
 
+    def begin(self, seed: int, role: Role, *indices: int) -> None:
+        """Start the first episode of a stream."""
+        self.generator = generator(seed, role, *indices)
+        self.reset()
+
     def reset(self) -> None:
         """Draw a fresh start from the generator and fill the observation."""
         data, noise, draw = self.data, self._noise, self.generator
         mujoco.mj_resetData(self.model, data)
+        if self._robot.start is not None:
+            data.qpos[:], data.qvel[:] = self._robot.start(self._base, draw)
+        else:
+            self._add_noise(noise, draw)
+        mujoco.mj_forward(self.model, data)
+        self.elapsed = 0
+        self._look(self._compiled)
+
+    def _add_noise(self, noise: float, draw: np.random.Generator) -> None:
+        data = self.data
         data.qpos[:] = self._init_qpos + draw.uniform(-noise, noise, self.model.nq)
         if self._robot.normal_velocities:
             data.qvel[:] = self._init_qvel + noise * draw.standard_normal(self.model.nv)
         else:
             data.qvel[:] = self._init_qvel + draw.uniform(-noise, noise, self.model.nv)
-        mujoco.mj_forward(self.model, data)
-        self.elapsed = 0
-        self._look(self._compiled)
 
     def step(self, action: np.ndarray) -> tuple[float, bool, bool]:
         """Apply one action; return reward, terminated, truncated and fill the observation."""
         if action.shape != (self.model.nu,):
             raise ValueError(f"action has shape {action.shape}; allowed: {(self.model.nu,)}")
+        if self._gates.kinds.size:
+            action = action.copy()
+            pass_gates(action, self._gates)
         self.data.ctrl[:] = action
         mujoco.mj_step(self.model, self.data, self.frame_skip)
         if self._robot.reads_forces:

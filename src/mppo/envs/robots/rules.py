@@ -13,13 +13,16 @@ order and the precision that Gymnasium has, for every number equals its own bit 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from mppo.machine.compilers import native, types
+from mppo.machine.compilers import fused, native, types
+
+_NOTHING = np.zeros(0)
 
 
 class Body(NamedTuple):
@@ -31,10 +34,18 @@ class Body(NamedTuple):
     place: np.ndarray  # begins with the coordinate that counts as progress
     forces: np.ndarray  # external ones, six numbers for each body; up to date if `reads_forces`
     single: bool  # the action came in single precision, and so its cost is rounded
+    xpos: np.ndarray = _NOTHING  # where the bodies are, three numbers for each
+    centres: np.ndarray = _NOTHING  # of mass of the bodies (xipos), three numbers for each
+    masses: np.ndarray = _NOTHING  # of the bodies
+    inertia: np.ndarray = _NOTHING  # of the bodies around the whole's centre (cinert), ten for each
+    velocity: np.ndarray = _NOTHING  # of the bodies (cvel), six for each
+    actuators: np.ndarray = _NOTHING  # their forces on the joints (qfrc_actuator)
+    constraints: np.ndarray = _NOTHING  # their forces on the joints (qfrc_constraint)
+    sites: np.ndarray = _NOTHING  # where they are, three numbers for each
 
 
 _ARRAY = types.Array(types.float64, 1, "C")
-_BODY = types.NamedTuple((*(_ARRAY,) * 5, types.boolean), Body)
+_BODY = types.NamedTuple((*(_ARRAY,) * 5, types.boolean, *(_ARRAY,) * 8), Body)
 OBSERVE: Any = types.void(_BODY, _ARRAY, _ARRAY)
 HEALTHY: Any = types.boolean(_BODY, _ARRAY)
 REWARD: Any = types.float64(_BODY, _ARRAY, types.float64, types.boolean)
@@ -59,6 +70,9 @@ class Robot:
     normal_velocities: bool = False  # at the start; else they are drawn uniformly
     reads_forces: bool = False  # they cost time
     place: Callable[[Any, Any], np.ndarray] = lambda base, data: data.qpos
+    terminates: Callable[[Any], bool] = lambda base: bool(base._terminate_when_unhealthy)
+    start: Callable[[Any, np.random.Generator], tuple[np.ndarray, np.ndarray]] | None = None
+    """Draws positions and velocities of an episode's start; None: the initial ones plus noise."""
 
 
 @native
@@ -100,6 +114,23 @@ def control_cost(body: Body, weight: float) -> float:
     if body.single:
         return float(np.float32(weight) * sum_of_squares(body.ctrl.astype(np.float32)))
     return weight * sum_of_squares(body.ctrl)
+
+
+@native
+def distance(places: np.ndarray, one: float, other: float) -> float:
+    """From one body to another, as `np.linalg.norm` rounds it: multiplied and added at once."""
+    a, b = 3 * int(one), 3 * int(other)
+    x, y, z = places[a] - places[b], places[a + 1] - places[b + 1], places[a + 2] - places[b + 2]
+    return math.sqrt(fused(z, z, fused(y, y, x * x)))
+
+
+@native
+def write(values: np.ndarray, observation: np.ndarray, at: int) -> int:
+    """Observe these numbers from place `at` on; return the next place."""
+    for value in values:
+        observation[at] = value
+        at += 1
+    return at
 
 
 @native

@@ -1,0 +1,77 @@
+"""Humanoid: pays the speed of its centre of mass and health minus control and contact costs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mppo.envs.robots import walker2d
+from mppo.envs.robots.rules import Body, Robot, Rule, clip, sum_of_squares, write, write_state
+from mppo.machine.compilers import native
+
+_WORLD, _ROOT = 1, 6  # the first body, and the joint numbers of the torso, are not observed
+
+
+@native
+def observe_all(body: Body, numbers: np.ndarray, observation: np.ndarray) -> None:
+    """Positions, velocities, inertia, speeds and forces, as far as they are asked for."""
+    skipped, inertia, velocity, actuators, forces = numbers
+    at = write_state(body, skipped, np.inf, observation)
+    if inertia:
+        at = write(body.inertia[10 * _WORLD :], observation, at)
+    if velocity:
+        at = write(body.velocity[6 * _WORLD :], observation, at)
+    if actuators:
+        at = write(body.actuators[_ROOT:], observation, at)
+    if forces:
+        write(body.forces[6 * _WORLD :], observation, at)
+
+
+def observe(body: Body, numbers: np.ndarray, observation: np.ndarray) -> None:
+    """What is observed; and the place, which is that of the centre of mass."""
+    observe_all(body, numbers[:5], observation)
+    at = 0.0
+    for n in range(body.masses.size):
+        at += body.masses[n] * body.centres[3 * n]
+    body.place[0] = at / numbers[5]
+
+
+def healthy(body: Body, numbers: np.ndarray) -> bool:
+    """The torso is neither too low nor too high."""
+    low, high = numbers
+    return low < body.qpos[2] < high
+
+
+def reward(body: Body, numbers: np.ndarray, before: float, is_healthy: bool) -> float:
+    """Speed and health minus control and contact costs; control in double precision."""
+    dt, forward, control, upright, contact, least, most = numbers
+    rewards = forward * ((body.place[0] - before) / dt) + (upright if is_healthy else 0.0)
+    touched = clip(contact * sum_of_squares(body.forces), least, most)
+    return rewards - (control * sum_of_squares(body.ctrl) + touched)
+
+
+def observed_parts(base: Any) -> tuple[float, ...]:
+    """The positions that are not observed, and how many numbers of each further kind are."""
+    names = "skipped_qpos", "cinert", "cvel", "qfrc_actuator", "cfrc_ext"
+    return tuple(base.observation_structure[name] for name in names)
+
+
+def observe_numbers(base: Any) -> tuple[float, ...]:
+    """What is observed, and the mass of all bodies."""
+    return *observed_parts(base), base.model.body_mass.sum()
+
+
+def reward_numbers(base: Any) -> tuple[float, ...]:
+    """What Walker2d's reward is given, the weight of contacts, and the range of their cost."""
+    return *walker2d.reward_numbers(base), base._contact_cost_weight, *base._contact_cost_range
+
+
+ROBOT = Robot(
+    "Humanoid-v5",
+    Rule(observe, observe_numbers),
+    Rule(reward, reward_numbers),
+    Rule(healthy, lambda base: base._healthy_z_range),
+    reads_forces=True,
+    place=lambda base, data: np.zeros(1),  # `observe` writes it
+)

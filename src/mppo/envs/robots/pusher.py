@@ -1,0 +1,52 @@
+"""Pusher: pays an object's closeness to a goal and an arm's to the object minus control cost."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mppo.envs.robots.rules import Body, Robot, Rule, control_cost, distance, write
+
+_JOINTS = 7
+
+
+def observe(body: Body, numbers: np.ndarray, observation: np.ndarray) -> None:
+    """The joints' places and speeds, then where tip, object and goal are."""
+    at = write(body.qpos[:_JOINTS], observation, 0)
+    at = write(body.qvel[:_JOINTS], observation, at)
+    for number in numbers:
+        first = 3 * int(number)
+        at = write(body.xpos[first : first + 3], observation, at)
+
+
+def reward(body: Body, numbers: np.ndarray, before: float, is_healthy: bool) -> float:
+    """Minus the two distances and the control cost."""
+    tip, thing, goal, near, far, control = numbers
+    pushed = -distance(body.xpos, thing, goal) * far + -control_cost(body, control)
+    return pushed + -distance(body.xpos, thing, tip) * near
+
+
+def bodies(base: Any) -> tuple[float, ...]:
+    """The numbers of the tip, the object and the goal."""
+    return tuple(base.model.body(name).id for name in ("tips_arm", "object", "goal"))
+
+
+def reward_numbers(base: Any) -> tuple[float, ...]:
+    """The three bodies and the weights."""
+    weights = base._reward_near_weight, base._reward_dist_weight, base._reward_control_weight
+    return *bodies(base), *weights
+
+
+def start(base: Any, draw: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """The arm as it is, and an object not too close to the goal."""
+    qpos, thing = base.init_qpos.copy(), np.zeros(2)
+    while not np.linalg.norm(thing) > 0.17:
+        thing = np.concatenate([draw.uniform(-0.3, 0, 1), draw.uniform(-0.2, 0.2, 1)])
+    qpos[-4:-2], qpos[-2:] = thing, 0
+    qvel = base.init_qvel + draw.uniform(-0.005, 0.005, base.model.nv)
+    qvel[-4:] = 0
+    return qpos, qvel
+
+
+ROBOT = Robot("Pusher-v5", Rule(observe, bodies), Rule(reward, reward_numbers), start=start)

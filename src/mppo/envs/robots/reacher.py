@@ -1,0 +1,52 @@
+"""Reacher: pays the closeness of a fingertip to a target minus control cost, and never ends."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from mppo.envs.robots.rules import Body, Robot, Rule, control_cost, distance
+
+
+def observe(body: Body, numbers: np.ndarray, observation: np.ndarray) -> None:
+    """Cosines and sines of the joints, the target, the joints' speeds, finger minus target."""
+    finger, target = 3 * int(numbers[0]), 3 * int(numbers[1])
+    for i in range(2):
+        observation[i] = math.cos(body.qpos[i])
+        observation[2 + i] = math.sin(body.qpos[i])
+        observation[4 + i] = body.qpos[2 + i]
+        observation[6 + i] = body.qvel[i]
+        observation[8 + i] = body.xpos[finger + i] - body.xpos[target + i]
+
+
+def reward(body: Body, numbers: np.ndarray, before: float, is_healthy: bool) -> float:
+    """Minus the distance and the control cost."""
+    finger, target, far, control = numbers
+    return -distance(body.xpos, finger, target) * far + -control_cost(body, control)
+
+
+def bodies(base: Any) -> tuple[float, ...]:
+    """The numbers of the fingertip and of the target."""
+    return base.model.body("fingertip").id, base.model.body("target").id
+
+
+def reward_numbers(base: Any) -> tuple[float, ...]:
+    """The two bodies and the weights."""
+    return *bodies(base), base._reward_dist_weight, base._reward_control_weight
+
+
+def start(base: Any, draw: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Joints near the middle, and a target within reach."""
+    qpos = draw.uniform(-0.1, 0.1, base.model.nq) + base.init_qpos
+    goal = draw.uniform(-0.2, 0.2, 2)
+    while not np.linalg.norm(goal) < 0.2:
+        goal = draw.uniform(-0.2, 0.2, 2)
+    qpos[-2:] = goal
+    qvel = base.init_qvel + draw.uniform(-0.005, 0.005, base.model.nv)
+    qvel[-2:] = 0
+    return qpos, qvel
+
+
+ROBOT = Robot("Reacher-v5", Rule(observe, bodies), Rule(reward, reward_numbers), start=start)

@@ -2,7 +2,8 @@
 
     python benchmarks/base_algorithms.py --runs DIR --peers FILE... --out PAGE
 
-DIR holds one run directory for each METHOD-SEED: mppo train METHOD Hopper-v5 --out DIR/METHOD-SEED
+DIR holds one run directory for each METHOD-SEED: mppo train METHOD Hopper-v5 --out DIR/METHOD-SEED;
+or the compact copy of them: mppo paper compact DIR OUT.
 """
 
 import argparse
@@ -12,6 +13,7 @@ from collections import defaultdict
 from pathlib import Path
 from statistics import mean, stdev
 
+from mppo.files import archive
 from mppo.files.reader import rows
 from mppo.report.document import markdown_table
 
@@ -62,12 +64,21 @@ def last_episodes(metrics: list[dict], steps: int, wanted: int = 100) -> float:
     return total / count
 
 
+def read(folder: Path) -> dict[str, tuple[dict, list[dict]]]:
+    """What run.json says and the rows of metrics of every run, by name, in order."""
+    stored = archive.read(folder).runs.items()
+    runs = {name: (line["run"], line["metrics"]) for name, line in stored}
+    for file in folder.glob("*/run.json"):
+        metrics = rows(file.parent, "metrics.jsonl")
+        runs[file.parent.name] = json.loads(file.read_text()), metrics
+    return dict(sorted(runs.items()))
+
+
 def ours(folder: Path, steps: int) -> dict[str, list[float]]:
     """Results by method of all finished runs that went so far."""
     found = defaultdict(list)
-    for run in sorted(folder.iterdir()):
-        match = re.fullmatch(r"(.+)-(\d+)", run.name)
-        metrics = rows(run, "metrics.jsonl")
+    for name, (_, metrics) in read(folder).items():
+        match = re.fullmatch(r"(.+)-(\d+)", name)
         if match and metrics and metrics[-1]["steps"] >= steps:
             found[match[1]].append(last_episodes(metrics, steps))
     return found
@@ -108,7 +119,7 @@ def main() -> None:
         for method in sorted(mine):
             peer = f"{names.get(method, '')}: {cell(theirs[method])}" if theirs[method] else "-"
             table.append([f"`{method}`", f"{steps:,}", cell(mine[method]), peer])
-    described = json.loads(next(options.runs.glob("*/run.json")).read_text())["versions"]
+    described = next(iter(read(options.runs).values()))[0]["versions"]
     versions = ", ".join(f"{name} {version}" for name, version in described.items())
     reference = (
         "Henderson et al. (2018) report 2,965 [2,854, 3,076] for TRPO on Hopper-v1 at 2M steps "

@@ -15,7 +15,7 @@ from mppo.experiments.spec import spec
 from mppo.paper import costs, memory
 from mppo.paper.artefacts import ARTEFACTS, TASKS
 
-JOBS = ("list", "run", "status", "table", "figure", "compact")
+JOBS = ("list", "run", "status", "table", "figure", "compact", "unpack")
 
 
 def run(*words):
@@ -145,6 +145,10 @@ BAD = [
     (["paper", "run", "figure-2", "--steps", "some", "--out", "x"], "not a whole number"),
     (["paper", "run", "figure-2", "--jobs", "-1", "--out", "x"], "--jobs is -1"),
     (["paper", "run", "figure-2", "--address", "auto", "--out", "x"], "add --engine ray"),
+    (
+        ["paper", "run", "figure-2", "--engine", "ray", "--low-priority", "--out", "x"],
+        "--low-priority is of the local engine",
+    ),
     (["paper", "run", "figure-2"], "--out"),
     (["paper", "run", "figure-2", "--out", "/dev/null"], "not a directory"),
     (["paper", "status", "nowhere"], "holds no grid"),
@@ -153,6 +157,9 @@ BAD = [
     (["paper", "figure", "figure-2", "nowhere", "--out", "a.svg"], "is not a directory; give"),
     (["paper", "figure", "figure-2", ".", "--out", "a.pdf"], "must end in .svg or .png"),
     (["paper", "compact", "nowhere", "--out", "x"], "holds no grid"),
+    (["paper", "compact", "nowhere", "x"], "holds no grid"),
+    (["paper", "compact", "nowhere"], "give the folder of the copy once"),
+    (["paper", "unpack", "nowhere", "--out", "x"], "holds no runs"),
     (["sweep", "none.toml", "--out", "x"], "cannot read"),
 ]
 

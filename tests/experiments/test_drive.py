@@ -182,3 +182,16 @@ def test_a_finished_run_of_other_settings_is_not_taken_for_this_one(tmp_path):
     file.write_text(json.dumps(described))
     with pytest.raises(BadRequest, match=r"method\.optimiser\.max_kl was 0\.5, now 0\.01"):
         drive(grid, [run])
+
+
+@pytest.mark.parametrize(("low", "wanted"), [(False, 0), (True, 19)])
+def test_runs_of_low_priority_take_what_others_leave(low, wanted, tmp_path):
+    script = tmp_path / "niceness.py"
+    script.write_text("import os, sys\nsys.exit(f'niceness {os.nice(0)}')")
+    here, (run,) = os.nice(0), runs(1)
+    workers = LocalWorkers(1, (str(script),), low_priority=low)
+    workers.start(run, [])
+    over = []
+    while not over:
+        over = workers.ended()
+    assert over[0].output == f"niceness {min(19, here + wanted)}"

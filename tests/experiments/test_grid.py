@@ -5,7 +5,6 @@ import json
 import pytest
 
 from mppo.errors import BadRequest, CheckpointError
-from mppo.experiments.compact import METRICS, compact
 from mppo.experiments.grid import Failure, Grid, opened
 from mppo.experiments.spec import spec
 from mppo.experiments.status import status
@@ -20,8 +19,7 @@ def runs(*seeds):
 def finish(grid, run, **files):
     directory = grid.directory(run)
     directory.mkdir(parents=True)
-    row = dict.fromkeys((*METRICS, "gain", "kl"), 0.25)
-    (directory / "metrics.jsonl").write_text(json.dumps(row) + "\n")
+    (directory / "metrics.jsonl").write_text('{"steps": 5000}\n')
     for name, text in {"run.json": "{}", "evaluations.jsonl": "{}\n", "lock": ""}.items():
         (directory / name).write_text(text)
     (directory / "checkpoints").mkdir()
@@ -98,57 +96,3 @@ def test_a_request_cannot_lead_out_of_the_grid(tmp_path, name):
 def test_a_directory_that_is_no_grid_is_refused(tmp_path):
     with pytest.raises(BadRequest, match="holds no grid"):
         opened(tmp_path)
-
-
-def test_a_compact_copy_is_small_stands_the_same_and_stays_finished(tmp_path):
-    grid = Grid(tmp_path / "runs")
-    grid.remember("figure-2", runs(0, 1, 2))
-    finish(grid, runs(0)[0])
-    grid.note_failure(runs(1)[0], Failure(65, "reward is nan"))
-    (grid.root / "memory.json").write_text("{}")
-    copied = compact(grid.root, tmp_path / "copy")
-    assert copied[:3] == (1, 1, 1)
-    assert copied.size < 10_000
-    copy, done = opened(tmp_path / "copy"), runs(0)[0]
-    assert [copy.state(run) for run in runs(0, 1, 2)] == [
-        State.FINISHED,
-        State.FAILED,
-        State.MISSING,
-    ]
-    assert (copy.root / "memory.json").exists()
-    (row,) = [json.loads(line) for line in _lines(copy.directory(done) / "metrics.jsonl")]
-    assert set(row) == set(METRICS)
-    for name in ("run.json", "evaluations.jsonl", "final.json"):
-        original = (grid.directory(done) / name).read_bytes()
-        assert (copy.directory(done) / name).read_bytes() == original
-    assert not (copy.directory(done) / "checkpoints").exists()
-    again = compact(grid.root, tmp_path / "copy")
-    assert again == copied
-
-
-def test_a_copy_of_the_evaluations_only(tmp_path):
-    grid, done = Grid(tmp_path / "runs"), runs(0)[0]
-    grid.remember("figure-7", [done])
-    finish(grid, done)
-    copied = compact(grid.root, tmp_path / "copy", metrics=False)
-    directory = opened(tmp_path / "copy").directory(done)
-    assert {file.name for file in directory.iterdir()} == {
-        "run.json",
-        "evaluations.jsonl",
-        "final.json",
-    }
-    assert copied.size < compact(grid.root, tmp_path / "whole").size
-
-
-def test_a_copy_over_other_files_is_refused(tmp_path):
-    grid = Grid(tmp_path / "runs")
-    grid.remember("figure-2", runs(0))
-    (tmp_path / "thesis").mkdir()
-    (tmp_path / "thesis" / "thesis.tex").write_text("five years of work")
-    for target in (tmp_path / "thesis", grid.root):
-        with pytest.raises(BadRequest, match="choose another --out"):
-            compact(grid.root, target)
-
-
-def _lines(path):
-    return path.read_text().splitlines()

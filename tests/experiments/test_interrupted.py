@@ -77,6 +77,7 @@ def test_status_and_a_compact_copy_that_is_left_alone(grid, tmp_path, capsys, mo
     assert main(["sweep", str(EXAMPLE), "--out", "copy"]) == 0
     assert before == {file: file.read_bytes() for file in copy.rglob("*") if file.is_file()}
     assert os.listdir(tmp_path) == ["copy"]
+    assert os.listdir(copy) == ["runs.jsonl.gz"]
 
 
 def test_ray_gives_the_same_bytes(grid, tmp_path):

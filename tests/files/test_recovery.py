@@ -17,7 +17,7 @@ from mppo.cli import main
 from mppo.envs.source import env_source
 from mppo.errors import BadRequest, CheckpointError, PassedOver, RunLocked, StorageFault
 from mppo.experiments.collection import collect
-from mppo.experiments.compact import compact
+from mppo.experiments.compact import compact, unpack
 from mppo.experiments.drive import Driver, Ended
 from mppo.experiments.grid import Grid
 from mppo.experiments.spec import spec
@@ -623,7 +623,8 @@ def test_the_copy_of_a_grid_is_no_place_to_train_in(tmp_path, capsys):
     grid.remember("sweep own", [one])
     assert Driver(grid, InThisProcess(capsys)).run([one]) == {}
     compact(grid.root, tmp_path / "copy")
-    path = Grid(tmp_path / "copy").directory(one)
+    unpack(tmp_path / "copy", tmp_path / "unpacked")
+    path = Grid(tmp_path / "unpacked").directory(one)
     before = content(path)
     with pytest.raises(CheckpointError, match="is finished, and has no checkpoint"):
         mppo.train("mp-trpo", "mppo/Maze-v0", steps=400, seed=3, overrides=SMALL, eval_every=0,

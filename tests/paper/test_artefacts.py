@@ -105,3 +105,10 @@ def test_tasks_by_any_of_their_names():
     for task in DESCRIBED:
         for name in (task.id, task.name, task.name.lower(), task.id.removeprefix("mppo/")):
             assert task_named(name) == task.id
+
+
+def test_the_ant_is_evaluated_less_often_and_all_else_as_in_the_paper():
+    every = {run.env: run.evaluation.every for run in ARTEFACTS["table-1"].runs(seeds=[0])}
+    assert every.pop("Ant-v5") == 50_000
+    assert set(every.values()) == {10_000}
+    assert len(every) == 7

@@ -1,6 +1,7 @@
 """The Ray engine without a cluster: what is refused before anything starts."""
 
 import socket
+from dataclasses import replace
 
 import pytest
 
@@ -15,10 +16,11 @@ from tests.worlds import ENVS, SMALL, STEPS
 pytest.importorskip("ray")
 
 
-def run_of(env, address=None):
+def run_of(env, address=None, **changes):
     options = WorkerOptions(engine="ray", address=address)
     steps, none = ENVS * STEPS, Evaluation(0, 0, 0)
-    return Run(SMALL["trpo"], env_source(env), steps, 0, none, options=options)
+    method = replace(SMALL["trpo"], **changes)
+    return Run(method, env_source(env), steps, 0, none, options=options)
 
 
 def test_an_address_where_nobody_listens_is_said_at_once():
@@ -32,6 +34,8 @@ def test_an_address_where_nobody_listens_is_said_at_once():
 def test_tasks_that_are_stepped_at_once_and_other_words_are_refused():
     with pytest.raises(BadRequest, match="steps all its environments at once"):
         _ = run_of("mppo/Maze-v0").collector
+    with pytest.raises(BadRequest, match="keeps the states of all paths in one process"):
+        _ = run_of("Hopper-v5", episodes="continue-per-path").collector
     with pytest.raises(BadRequest, match="address is of a Ray cluster; add --engine ray"):
         WorkerOptions(address="auto")
     with pytest.raises(BadRequest, match='engine is "spark"; allowed: local, ray'):

@@ -55,6 +55,8 @@ def outcome(path):
         ("Hopper-v5", "fresh"),
         ("Hopper-v5", "continue"),
         ("mppo/SparseCartPoleSwingup-v0", "continue"),
+        ("mppo/SparseCartPoleSwingup-v0", "continue-per-path"),
+        ("Hopper-v5", "continue-per-path"),
         ("CartPole-v1", "fresh"),
         ("CartPole-v1", "continue"),
     ],

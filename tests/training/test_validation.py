@@ -11,8 +11,8 @@ from mppo.files.evaluation import Evaluation
 from mppo.training.validation import check, refuse_sharing, say_cut, unfinished
 
 
-def on(horizon, count=0, shared=False):
-    return EnvSource("Here-v0", None, None, horizon, {}, False, False, count, shared)
+def on(horizon, count=0, shared=False, native=False):
+    return EnvSource("Here-v0", None, None, horizon, {}, native, False, count, shared)
 
 
 @pytest.mark.parametrize(
@@ -96,3 +96,10 @@ def test_an_instance_cannot_go_on_in_training_and_be_evaluated():
     refuse_sharing(on(10, 1, shared=True), method, Evaluation(0))
     with pytest.raises(BadRequest, match='"Here-v0" is a single instance'):
         refuse_sharing(on(10, 1, shared=True), method, Evaluation(10))
+
+
+def test_a_state_for_each_path_needs_environments_that_can_tell_it():
+    method = Method(episodes="continue-per-path")
+    refuse_sharing(on(10, 1, native=True), method, Evaluation(10))
+    with pytest.raises(BadRequest, match='"Here-v0" cannot tell its own; use "continue"'):
+        refuse_sharing(on(10, 1), method, Evaluation(10))

@@ -68,8 +68,9 @@ class Method:
     """How advantages are scaled for the policy step."""
     time_limit: TimeLimit = "bootstrap"
     """Whether a time limit ends the value of a state, or V of the last state goes on."""
-    episodes: Literal["fresh", "continue"] = "fresh"
-    """Whether every iteration starts new episodes, or goes on while the path stays the same."""
+    episodes: Literal["fresh", "continue", "continue-per-path"] = "fresh"
+    """Whether every iteration starts new episodes, goes on while the path stays the same, or goes
+    on with those that the path itself left."""
     observation_filter: Literal["per-path", "shared", "none"] = "per-path"
     """Running standardisation of what policies see."""
     actions: Literal["auto", "raw", "clipped", "squashed"] = "auto"

@@ -26,6 +26,7 @@ def add_engine_options(parser: argparse.ArgumentParser) -> None:
     add("--out", required=True, metavar="DIR", help="directory of the grid; may exist already")
     add("--jobs", type=whole_number, default=0, metavar="N", help="runs side by side (all cores)")
     add("--engine", choices=("local", "ray"), default="local", help="this machine, or Ray")
+    add("--low-priority", action="store_true", help="leave the cores to whatever else runs here")
     add("--address", metavar="ADDR", help="of a Ray cluster (a local one is started)")
 
 
@@ -38,7 +39,9 @@ def workers(options: argparse.Namespace) -> Workers:
             raise BadRequest("--address is of a Ray cluster; add --engine ray")
         from mppo.experiments.local import LocalWorkers
 
-        return LocalWorkers(options.jobs)
+        return LocalWorkers(options.jobs, low_priority=options.low_priority)
+    if options.low_priority:
+        raise BadRequest("--low-priority is of the local engine; leave out --engine ray")
     from mppo.experiments.ray import RayWorkers
 
     return RayWorkers(options.jobs, options.address)
@@ -74,10 +77,12 @@ def carry_out(grid: Grid, runs: list[RunSpec], on: Workers) -> int:
 
 def usable(out: str) -> Path:
     """A directory for a grid: new, empty, or a grid already."""
+    from mppo.experiments.grid import is_grid
+
     path = Path(out)
     if path.exists() and not path.is_dir():
         raise BadRequest(f'"{out}" is not a directory; choose another --out')
     foreign = path.exists() and any(not entry.name.startswith(".") for entry in path.iterdir())
-    if foreign and not (path / "requests").is_dir():
+    if foreign and not is_grid(path):
         raise BadRequest(f'"{out}" holds other files and no grid; choose another --out')
     return path

@@ -9,6 +9,8 @@ from pathlib import Path
 from mppo.errors import BadRequest
 
 FORMATS = ("md", "csv", "html")
+BY_HAND = "<!-- below this line the page is written by hand -->\n"
+"""A page that is written anew keeps what follows this line."""
 
 
 def table_options(parser: argparse.ArgumentParser) -> None:
@@ -17,12 +19,16 @@ def table_options(parser: argparse.ArgumentParser) -> None:
     add(
         "id",
         metavar="ID",
-        help="such as table-1; of figures 2, 5 and 6 numbers and claims; sweep: all settings of "
-        "any grid, each beside the plainest",
+        help="such as table-1; of figures 2, 5 and 6 numbers and claims; claims: every claim in "
+        "one table; sweep: all settings of any grid, each beside the plainest",
     )
     add("dir", metavar="DIR", help="directory of the grid")
     add("--format", choices=FORMATS, help="(by the name of --out; md)")
-    add("--out", metavar="FILE", help="where to write it (standard output)")
+    add(
+        "--out",
+        metavar="FILE",
+        help="where to write it (standard output); a page keeps what was written below it by hand",
+    )
 
 
 def write_table(options: argparse.Namespace) -> int:
@@ -36,7 +42,8 @@ def write_table(options: argparse.Namespace) -> int:
     if options.out is None:
         sys.stdout.write(text)
     else:
-        write_atomically(_writable(Path(options.out)), text.encode())
+        out = _writable(Path(options.out))
+        write_atomically(out, (text + _by_hand(out)).encode())
         print(options.out)
     return 0
 
@@ -63,8 +70,9 @@ def draw_figure(options: argparse.Namespace) -> int:
 
 def compact_options(parser: argparse.ArgumentParser) -> None:
     """Of `mppo paper compact`."""
-    parser.add_argument("dir", metavar="DIR", help="directory of the grid")
-    parser.add_argument("--out", required=True, metavar="DIR", help="where the copy goes")
+    parser.add_argument("dir", metavar="DIR", help="directory of the grid, or of runs")
+    parser.add_argument("target", nargs="?", metavar="OUT", help="where the copy goes (or --out)")
+    parser.add_argument("--out", metavar="DIR", help="folder of the copy; may hold one already")
     parser.add_argument(
         "--evaluations-only",
         action="store_true",
@@ -73,15 +81,39 @@ def compact_options(parser: argparse.ArgumentParser) -> None:
 
 
 def copy_compact(options: argparse.Namespace) -> int:
-    """Make a small copy of a grid."""
+    """Add what is finished to the small copy of a grid."""
     from mppo.experiments.compact import compact
 
-    copied = compact(Path(options.dir), Path(options.out), not options.evaluations_only)
+    if (options.target is None) == (options.out is None):
+        raise BadRequest("give the folder of the copy once: mppo paper compact DIR OUT")
+    target = Path(options.target or options.out)
+    copied = compact(Path(options.dir), target, not options.evaluations_only)
     print(
-        f"{copied.finished} finished runs in {options.out}, {copied.size / 1e6:.2f} MB; "
-        f"{copied.failed} failed, {copied.left_out} not finished and left out"
+        f"{copied.finished} finished runs copied; {copied.failed} failed, {copied.left_out} not "
+        f"finished and left out. {target} holds {copied.held} runs in {copied.size / 1e6:.2f} MB"
     )
     return 0
+
+
+def unpack_options(parser: argparse.ArgumentParser) -> None:
+    """Of `mppo paper unpack`."""
+    parser.add_argument("dir", metavar="DIR", help="folder of a compact copy")
+    parser.add_argument("--out", required=True, metavar="DIR", help="a new folder")
+
+
+def unpack_copy(options: argparse.Namespace) -> int:
+    """Write the runs of a compact copy as directories."""
+    from mppo.experiments.compact import unpack
+
+    print(f"{unpack(Path(options.dir), Path(options.out))} runs in {options.out}")
+    return 0
+
+
+def _by_hand(page: Path) -> str:
+    """What people wrote below a table that a command made, if that is such a page."""
+    before = page.read_text(encoding="utf-8") if page.is_file() and page.suffix == ".md" else ""
+    _, line, below = before.partition(BY_HAND)
+    return f"\n{line}{below}" if line else ""
 
 
 def _writable(path: Path) -> Path:

@@ -229,7 +229,13 @@ JOBS = {
     "compact": (
         outputs.compact_options,
         outputs.copy_compact,
-        "copy what tables and figures need, in the same layout",
-        "runs/paper --out results/paper",
+        "add what tables and figures need of finished runs to one compressed file",
+        "runs/paper results/paper",
+    ),
+    "unpack": (
+        outputs.unpack_options,
+        outputs.unpack_copy,
+        "write the runs of such a file as directories again, for mppo report and others",
+        "results/paper --out runs/unpacked",
     ),
 }

@@ -54,9 +54,9 @@ def runs(lanes: Sequence[Lane], actor: Actor) -> bool:
 
 def take_up(lanes: Sequence[Lane], now: np.ndarray) -> None:
     """After environments were put back into an earlier state: this [E, obs] is what was seen."""
-    for lane, flat in zip(lanes, now, strict=True):
+    for e, lane in enumerate(lanes):  # none, where all environments are stepped as a whole
         if isinstance(lane, StepLane):
-            lane.observation[:] = flat
+            lane.observation[:] = now[e]
             lane.seen = None
 
 

@@ -12,9 +12,9 @@ import numpy as np
 
 from mppo.errors import BadRequest, CheckpointError
 from mppo.experiments import contents
-from mppo.files import reader
+from mppo.files import archive, reader
 from mppo.files.checkpoints import read_json
-from mppo.files.reader import LARGEST_RUN, State
+from mppo.files.reader import LARGEST_RUN, LARGEST_VISITS, State
 
 LARGEST_REQUEST = 1 << 26  # bytes
 FIELDS: dict[str, type] = {"method_name": str, "method": dict, "env": str, "env_kwargs": dict}
@@ -47,7 +47,7 @@ class Record:
 
     @cached_property
     def _evaluations(self) -> list[dict[str, Any]]:
-        return _rows(self.directory, "evaluations.jsonl", contents.evaluation, self._paths)
+        return self._rows("evaluations", contents.evaluation)
 
     def evaluations(self) -> list[dict[str, Any]]:
         """Rows of evaluations.jsonl; read once."""
@@ -55,14 +55,24 @@ class Record:
 
     def metrics(self) -> list[dict[str, Any]]:
         """Rows of metrics.jsonl."""
-        return _rows(self.directory, "metrics.jsonl", contents.iteration, self._paths)
+        return self._rows("metrics", contents.iteration)
+
+    def _rows(self, name: str, check: Any) -> list[dict[str, Any]]:
+        file = self.directory / f"{name}.jsonl"
+        stored = reader.archived(self.directory)
+        found = stored.get(name, []) if stored else reader.rows(self.directory, file.name)
+        try:
+            return contents.ordered(found, check, self._paths)
+        except ValueError as error:
+            raise CheckpointError(f'"{file}" cannot be read: {error}') from error
 
     def visits(self) -> dict[str, np.ndarray] | None:
         """How often each cell of the Maze was seen under each path; None elsewhere."""
         file = self.directory / "visits.json"
-        if not file.exists():
+        stored = reader.archived(self.directory).get("visits")
+        found = stored or reader.json_object(file, LARGEST_VISITS)
+        if found is None:
             return None
-        found = read_json(file, 1 << 24)
         try:
             return contents.visits(found, self._paths)
         except ValueError as error:
@@ -84,14 +94,25 @@ def collect(root: Path) -> list[Record]:
             f'"{root}" is not a directory; give the --out of mppo paper run, or a directory of runs'
         )
     found = [_record(directory) for directory in reader.runs_below(root)]
+    found += _archived(root, {record.directory for record in found})
     return sorted([*found, *_requested(root, {record.directory for record in found})], key=_order)
+
+
+def _archived(root: Path, there: set[Path]) -> list[Record]:
+    """Runs in archives of the root and of the folders in it; a directory of the same run wins."""
+    folders = [root, *(entry for entry in sorted(root.iterdir()) if entry.is_dir())]
+    runs = ((folder, *item) for folder in folders for item in archive.read(folder).runs.items())
+    places = ((folder / "runs" / name, line) for folder, name, line in runs)
+    return [_described(path, line["run"]) for path, line in places if path not in there]
 
 
 def _requested(root: Path, there: set[Path]) -> list[Record]:
     """Runs that were asked for here and have no directory here."""
     wanted: dict[Path, dict[str, Any]] = {}
-    for file in sorted((root / "requests").glob("*.json")):
-        runs = read_json(file, LARGEST_REQUEST).get("runs")
+    files = sorted((root / "requests").glob("*.json"))
+    stored = archive.read(root).requests.values()
+    for request in (*stored, *(read_json(file, LARGEST_REQUEST) for file in files)):
+        runs = request.get("runs")
         for name, run in sorted(runs.items()) if isinstance(runs, dict) else ():
             wanted[root / "runs" / Path(name).name] = run if isinstance(run, dict) else {}
     return [_described(path, run) for path, run in wanted.items() if path not in there]
@@ -108,7 +129,7 @@ def _described(directory: Path, run: dict[str, Any]) -> Record:
     for name, kind in FIELDS.items():
         if not isinstance(run.get(name), kind):
             return _damaged(directory, f'no valid "{name}"')
-    finished = reader.finished(directory)
+    finished = reader.ended(directory)
     problem = "" if finished else reader.problem(directory)
     asked: Any = [run[name] for name in FIELDS]
     return Record(directory, *asked, finished=finished, problem=problem)
@@ -116,14 +137,6 @@ def _described(directory: Path, run: dict[str, Any]) -> Record:
 
 def _damaged(directory: Path, why: str) -> Record:
     return Record(directory, "?", {}, "?", {}, -1, 0, False, f"run.json: {why}", True)
-
-
-def _rows(directory: Path, name: str, check: Any, paths: int) -> list[dict[str, Any]]:
-    found = reader.rows(directory, name)
-    try:
-        return contents.ordered(found, check, paths)
-    except ValueError as error:
-        raise CheckpointError(f'"{directory / name}" cannot be read: {error}') from error
 
 
 def _order(record: Record) -> tuple:

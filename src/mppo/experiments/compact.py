@@ -1,77 +1,167 @@
-"""A small copy of a grid: what tables and figures need, in the same layout."""
+"""A small copy of a grid in one file: what tables and figures need, added to what is there."""
 
 from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from mppo.errors import BadRequest
-from mppo.experiments.grid import Entry, Grid, opened
+from mppo.experiments.grid import Grid, is_grid, opened
+from mppo.files import archive, reader
+from mppo.files.archive import Archive, Line
 from mppo.files.atomic import write_atomically
-from mppo.files.reader import State, rows
+from mppo.files.checkpoints import read_json
+from mppo.files.reader import LARGEST_RUN, LARGEST_VISITS, State, rows
+from mppo.files.run_directory import IDENTITY
 
-WHOLE = ("run.json", "evaluations.jsonl", "visits.json")
-METRICS = ("iteration", "steps", "picked", "slot", "return_mean", "performance", "entropy")
-"""The fields of metrics.jsonl that a figure shows."""
+METRICS = (
+    "iteration", "steps", "picked", "slot", "episodes", "return_mean", "performance", "entropy",
+)  # fmt: skip
+"""The fields of metrics.jsonl that a figure or a page shows."""
 
 
 class Copied(NamedTuple):
-    """How many runs came along."""
+    """How many runs of the source came along, and what the target holds now."""
 
     finished: int
     failed: int
     left_out: int
+    held: int
     size: int  # bytes
 
 
 def compact(source: Path, target: Path, metrics: bool = True) -> Copied:
-    """Copy finished runs, and what is known of failed ones; the others are left out.
+    """Add finished runs, and what is known of failed ones, to the archive in a folder.
 
-    The copy of a finished run is finished: no engine touches it again. `final.json` is written
-    last, so an interrupted copy is completed by the next call. Without `metrics` the evaluations
-    alone are kept, which is all that tables and learning curves need.
+    A run that is there already is renewed if it says the same; if it says something else, nothing
+    is written. The copy of a finished run is finished: no engine touches it again. Without
+    `metrics` the evaluations alone are kept, which is all that tables and learning curves need.
     """
-    old, new = opened(source), Grid(target)
-    if target.exists() and any(target.iterdir()) and not (target / "requests").is_dir():
-        raise BadRequest(f'"{target}" holds other files; choose another --out')
     if source.resolve() == target.resolve():
         raise BadRequest(f'"{target}" is the directory itself; choose another --out')
+    if target.exists() and any(target.iterdir()) and not is_grid(target):
+        raise BadRequest(f'"{target}" holds other files; choose another --out')
+    requests, runs, failures = (dict(part) for part in archive.read(target))
     counts = dict.fromkeys(State, 0)
-    for run in old.entries():
-        state = old.state(run)
+    for name, state, content in _contents(source):
         counts[state] += 1
-        if state is State.FINISHED and not new.finished(run):
-            _copy(old, new, run, metrics)
-        elif state is State.FAILED:
-            failure = old.failure(run)
-            if failure is not None and not new.finished(run):
-                new.note_failure(run, failure)
-    for folder in ("requests",):
-        (target / folder).mkdir(parents=True, exist_ok=True)
-        for file in (source / folder).glob("*.json"):
-            shutil.copyfile(file, target / folder / file.name)
+        if state is State.FINISHED:
+            line = _kept(content, metrics)
+            runs[name] = _joined(runs.get(name, {}), line, f"{_label(line)} ({name})", target)
+            failures.pop(name, None)
+        elif state is State.FAILED and name not in runs:
+            failures[name] = content
+    grid = Grid(source)
+    requests |= {name: data for name, data in grid.request_data() if name not in requests}
+    target.mkdir(parents=True, exist_ok=True)
     if (source / "memory.json").exists():
         shutil.copyfile(source / "memory.json", target / "memory.json")
-    size = sum(file.stat().st_size for file in target.rglob("*") if file.is_file())
+    size = archive.write(target, Archive(requests, runs, failures))
     done, failed = counts.pop(State.FINISHED), counts.pop(State.FAILED)
-    return Copied(done, failed, sum(counts.values()), size)
+    return Copied(done, failed, sum(counts.values()), len(runs), size)
 
 
-def _copy(old: Grid, new: Grid, run: Entry, metrics: bool) -> None:
-    source, target = old.directory(run), new.directory(run)
-    target.mkdir(parents=True, exist_ok=True)
-    new.forget_failure(run)
-    for name in WHOLE:
-        if (source / name).exists():
-            write_atomically(target / name, (source / name).read_bytes())
-    if metrics:
-        lines = [_line(row) for row in rows(source, "metrics.jsonl")]
-        write_atomically(target / "metrics.jsonl", "".join(lines).encode())
-    write_atomically(target / "final.json", (source / "final.json").read_bytes())
+def unpack(source: Path, target: Path) -> int:
+    """Write every run of an archive as a directory again, as far as it was kept; how many."""
+    if target.exists() and any(target.iterdir()):
+        raise BadRequest(f'"{target}" is not an empty directory; choose another --out')
+    found = archive.read(source)
+    if not found.runs:
+        raise BadRequest(f'"{source}" holds no runs in "{archive.FILE}"')
+    for name, data in found.requests.items():
+        _write(target / "requests" / f"{name}.json", data)
+    for name, data in found.failures.items():
+        _write(target / "failures" / f"{name}.json", data)
+    for name, line in found.runs.items():
+        for part in sorted(line, key=lambda part: part == "final"):  # the end at the end
+            ending = "jsonl" if archive.PARTS[part] is list else "json"
+            _write(target / "runs" / name / f"{part}.{ending}", line[part])
+    return len(found.runs)
 
 
-def _line(row: dict[str, Any]) -> str:
-    kept = {name: row[name] for name in METRICS if name in row}
-    return json.dumps(kept, separators=(",", ":")) + "\n"
+def _contents(source: Path) -> Iterator[tuple[str, State, Line]]:
+    """Every run of a grid, or of a folder of runs: name, how it stands, what it holds."""
+    if not source.is_dir() or (not is_grid(source) and not any(source.glob("*/run.json"))):
+        opened(source)  # says what is wrong
+    grid, stored = Grid(source), archive.read(source).runs
+    for run in grid.entries():
+        state, directory = grid.state(run), grid.directory(run)
+        if state is State.FINISHED:
+            yield run.run_id, state, reader.archived(directory) or _read(directory)
+        else:
+            failure = grid.failure(run) if state is State.FAILED else None
+            content = {} if failure is None else {"run": run.label, **failure._asdict()}
+            yield run.run_id, state, content
+    asked_for = {run.run_id for run in grid.entries()}
+    for name in sorted(set(stored) - asked_for):
+        yield name, State.FINISHED, stored[name]
+    for file in sorted(source.glob("*/run.json")):
+        finished = reader.finished(file.parent)
+        state = State.FINISHED if finished else State.UNFINISHED
+        yield file.parent.name, state, _read(file.parent) if finished else {}
+
+
+def _read(directory: Path) -> Line:
+    """The files of a run directory as the line of an archive."""
+    line: Line = {
+        "run": read_json(directory / "run.json", LARGEST_RUN),
+        "final": read_json(directory / "final.json", LARGEST_RUN),
+        "evaluations": rows(directory, "evaluations.jsonl"),
+        "metrics": rows(directory, "metrics.jsonl"),
+    }
+    if (directory / "visits.json").exists():
+        line["visits"] = read_json(directory / "visits.json", LARGEST_VISITS)
+    return line
+
+
+def _kept(line: Line, metrics: bool) -> Line:
+    """What of a run is kept: the rows of metrics with the fields that are shown, or none."""
+    kept = {part: line[part] for part in archive.PARTS if part in line and part != "metrics"}
+    if metrics and line.get("metrics"):
+        kept["metrics"] = [
+            {name: row[name] for name in METRICS if name in row} for row in line["metrics"]
+        ]
+    return kept
+
+
+def _joined(old: Line, new: Line, label: str, target: Path) -> Line:
+    """Both together; where they contradict each other they are refused."""
+    for part in old.keys() & new.keys():
+        if where := _difference(part, old[part], new[part]):
+            raise BadRequest(
+                f'"{target / archive.FILE}" holds {label} with another {where}; nothing was '
+                "changed. Choose another --out, or remove the file there to begin it anew"
+            )
+    return {**old, **new}
+
+
+def _difference(part: str, old: Any, new: Any) -> str:
+    """Where a part of a run differs, in a word or two; empty where it does not."""
+    if part == "run":
+        return next((name for name in IDENTITY if old.get(name) != new.get(name)), "")
+    if not isinstance(old, list):
+        return next((name for name in old.keys() & new.keys() if old[name] != new[name]), "")
+    if len(old) != len(new):
+        return f"number of {part} ({len(old)}, now {len(new)})"
+    for number, (before, now) in enumerate(zip(old, new, strict=True), 1):
+        for name in before.keys() & now.keys():
+            if before[name] != now[name]:
+                return f"{name} in row {number} of {part}"
+    return ""
+
+
+def _label(line: Line) -> str:
+    words = (line["run"].get(name, "?") for name in ("method_name", "env", "seed", "steps"))
+    return "{} on {}, seed {}, {} steps".format(*words)
+
+
+def _write(path: Path, data: Any) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.suffix == ".jsonl":
+        text = "".join(json.dumps(row, separators=(",", ":")) + "\n" for row in data)
+    else:
+        text = json.dumps(data, indent=1) + "\n"
+    write_atomically(path, text.encode())

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
 from mppo.experiments.grid import Failure, Grid
+from mppo.experiments.lengthen import lengthen
 from mppo.experiments.outcomes import Decision, decide, explained
 from mppo.experiments.spec import RunSpec
 from mppo.files.reader import State
@@ -60,6 +61,8 @@ class Driver:
     elsewhere: dict[str, RunSpec] = field(default_factory=dict)
     failures: dict[str, Failure] = field(default_factory=dict)
     retries: Counter[str] = field(default_factory=Counter)
+    lengths: set[int] = field(default_factory=set)
+    """Steps that runs of the grid may have: a longer run goes on from a shorter one."""
     looked: float = 0.0
 
     def run(
@@ -69,6 +72,8 @@ class Driver:
         told: Callable[[str, RunSpec], None] = lambda what, run: None,
     ) -> dict[str, Failure]:
         """Carry out all that is not done; failures by run id. `tick` is called now and then."""
+        specs = list(specs)
+        self.lengths = {run.steps for run in (*specs, *self.grid.entries())}
         try:
             for run in specs:
                 if self.grid.finished(run):
@@ -76,7 +81,7 @@ class Driver:
                 else:
                     self.waiting.append(run)
             while self.waiting or self.running or self.elsewhere:
-                self._start()
+                self._start(told)
                 for ended in self.workers.ended():
                     self._settle(ended, told)
                 self._look_elsewhere(told)
@@ -85,7 +90,7 @@ class Driver:
             self.workers.stop()
         return self.failures
 
-    def _start(self) -> None:
+    def _start(self, told: Callable[[str, RunSpec], None]) -> None:
         while self.waiting and self.workers.room(len(self.running)):
             run = self.waiting.popleft()
             state = self.grid.state(run)
@@ -93,6 +98,8 @@ class Driver:
                 self.elsewhere[run.run_id] = run
             elif state is not State.FINISHED:
                 self.grid.forget_failure(run)
+                if state is State.MISSING and (taken := lengthen(self.grid, run, self.lengths)):
+                    told(f"goes on from {taken:,} steps of the shorter run", run)
                 out = ["--out", str(self.grid.directory(run).absolute())]
                 self.running[run.run_id] = run
                 self.workers.start(run, [*run.arguments(), *out, "--workers", "1", "--quiet"])

@@ -3,6 +3,7 @@
 DIR/requests/HASH.json    what was asked for: labels and resolved runs; never changed
 DIR/runs/RUN_ID/          an ordinary run directory
 DIR/failures/RUN_ID.json  how the last attempt failed; gone when it is tried again
+DIR/runs.jsonl.gz         the archive of a compact copy: requests, finished runs and failures
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from typing import Any, NamedTuple
 
 from mppo.errors import BadRequest, CheckpointError, StorageFault
 from mppo.experiments.spec import NAME_LENGTH, RunSpec
-from mppo.files import reader
+from mppo.files import archive, reader
 from mppo.files.atomic import write_atomically
 from mppo.files.changes import MISSING, compare
 from mppo.files.checkpoints import read_json
@@ -64,12 +65,14 @@ class Grid:
         return self.root / "runs" / run.run_id
 
     def finished(self, run: RunSpec | Entry) -> bool:
-        """Whether a run came to its end."""
-        return reader.finished(self.directory(run))
+        """Whether a run came to its end, here or before it was put into the archive."""
+        return reader.ended(self.directory(run))
 
     def refuse_other(self, run: RunSpec) -> None:
         """Raise if a finished run was made with other settings than this version would use."""
-        there = read_json(self.directory(run) / "run.json", LARGEST_RUN)
+        directory = self.directory(run)
+        stored = reader.archived(directory)
+        there = stored["run"] if stored else read_json(directory / "run.json", LARGEST_RUN)
         wanted = json.loads(json.dumps(run.as_json()))
         changed = [
             f"{name} was {change.before}, now {change.value}"
@@ -102,8 +105,9 @@ class Grid:
     def failure(self, run: RunSpec | Entry) -> Failure | None:
         """How the last attempt failed, if it did."""
         with contextlib.suppress(CheckpointError, KeyError):
-            found = read_json(self._failure_file(run), LARGEST_REQUEST)
-            return Failure(found["exit_code"], found["message"], found["output"])
+            found = reader.failure(self.directory(run))
+            if found is not None:
+                return Failure(found["exit_code"], found["message"], found["output"])
         return None
 
     def note_failure(self, run: RunSpec | Entry, failure: Failure) -> None:
@@ -118,16 +122,16 @@ class Grid:
     def remember(self, label: str, specs: Iterable[RunSpec]) -> None:
         """Add to what was asked for; the same request twice is one."""
         folder = self.root / "requests"
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise BadRequest(f'cannot write to "{self.root}": {error.strerror}') from error
         runs = {run.run_id: {"label": run.label, **run.as_json()} for run in specs}
         data = {"label": label, "runs": dict(sorted(runs.items()))}
         text = json.dumps(data, sort_keys=True, separators=(",", ":"))
         path = folder / f"{hashlib.sha256(text.encode()).hexdigest()[:NAME_LENGTH]}.json"
-        if path.exists():
+        if path.exists() or path.stem in archive.read(self.root).requests:
             return
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise BadRequest(f'cannot write to "{self.root}": {error.strerror}') from error
         try:
             _write(path, data)
         except StorageFault:
@@ -137,14 +141,22 @@ class Grid:
     def requests(self) -> list[Request]:
         """All that was asked for, in the order of labels."""
         found = []
-        for path in sorted((self.root / "requests").glob("[0-9a-f]*.json")):
-            data = read_json(path, LARGEST_REQUEST)
+        for name, data in self.request_data():
             try:
                 runs = tuple(_entry(*item) for item in data["runs"].items())
                 found.append(Request(str(data["label"]), runs))
             except (KeyError, AttributeError, TypeError, ValueError) as error:
-                raise CheckpointError(f'"{path}" is not a request: {error}') from error
+                file = self.root / "requests" / f"{name}.json"
+                file = file if file.exists() else self.root / archive.FILE
+                raise CheckpointError(f'"{file}": {name} is not a request: {error}') from error
         return sorted(found, key=lambda request: request.label)
+
+    def request_data(self) -> list[tuple[str, dict[str, Any]]]:
+        """Every request as it was written, by name: those of the archive and those in files."""
+        found = dict(archive.read(self.root).requests)
+        for path in (self.root / "requests").glob("[0-9a-f]*.json"):
+            found[path.stem] = read_json(path, LARGEST_REQUEST)
+        return sorted(found.items())
 
     def entries(self) -> list[Entry]:
         """All runs that were asked for, each once."""
@@ -167,12 +179,17 @@ def distinct(runs: Iterable[Any]) -> list[Any]:
 def opened(root: str | Path) -> Grid:
     """The grid in a directory that must be one."""
     grid = Grid(Path(root))
-    if not (grid.root / "requests").is_dir():
+    if not is_grid(grid.root):
         raise BadRequest(
-            f'"{root}" holds no grid of runs (there is no "requests" in it); mppo paper run and '
-            "mppo sweep make one"
+            f'"{root}" holds no grid of runs (there is neither "requests" nor "{archive.FILE}" in '
+            "it); mppo paper run and mppo sweep make one"
         )
     return grid
+
+
+def is_grid(root: Path) -> bool:
+    """Whether a folder is a grid, or the compact copy of one."""
+    return (root / "requests").is_dir() or (root / archive.FILE).exists()
 
 
 def _write(path: Path, data: dict[str, Any]) -> None:

@@ -38,6 +38,8 @@ class LocalWorkers:
 
     jobs: int = 0
     program: tuple[str, ...] = ("-m", "mppo")
+    low_priority: bool = False
+    """Whether runs take only what other processes leave of the cores."""
     children: dict[str, Child] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -54,8 +56,9 @@ class LocalWorkers:
         taken = {child.core for child in self.children.values()}
         core = next((core for core in self._cores if core not in taken), None)
         errors = tempfile.TemporaryFile()  # noqa: SIM115  (read and closed when the run ends)
+        niceness = launch.LOWEST_PRIORITY if self.low_priority else 0
         process = subprocess.Popen(
-            launch.command(core, [*self.program, *words]),
+            launch.command(core, [*self.program, *words], niceness),
             env={**os.environ, **ONE_THREAD},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,

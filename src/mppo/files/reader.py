@@ -3,6 +3,8 @@
 Strict readers raise CheckpointError where a file is not as it should be. Whoever passes a list of
 `notes` reads leniently: what cannot be read is left out, and the list says so. Reading changes
 nothing in a directory.
+
+A run of a grid that has no directory may lie in the archive of the grid (`archived`).
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from mppo.errors import BadRequest, CheckpointError
-from mppo.files import checkpoints
+from mppo.files import archive, checkpoints
 from mppo.files.atomic import is_aside, locked, present
 from mppo.files.checkpoints import Checkpoint, check_format, hash_of, read_bytes, read_json
 
@@ -23,6 +25,7 @@ FORMAT = 1
 LOGS = ("metrics.jsonl", "evaluations.jsonl", "timing.jsonl")
 LARGEST_RUN = 1 << 20  # bytes of run.json
 LARGEST_LOG = 1 << 40
+LARGEST_VISITS = 1 << 24
 LARGEST = 1 << 28  # bytes that a lenient reader takes of any file
 LONGEST_NOTE = 200  # characters
 DEEPEST = 3
@@ -188,8 +191,24 @@ def runs_below(folder: Path, levels: int = DEEPEST) -> Iterator[Path]:
 
 
 def finished(path: PathLike) -> bool:
-    """Whether a run came to its end."""
+    """Whether a run came to its end in this directory."""
     return (Path(path) / "final.json").exists()
+
+
+def archived(path: PathLike) -> Row:
+    """The parts of a run that lies in the archive of its grid; a directory of the run wins."""
+    path = Path(path)
+    return _archive_of(path).runs.get(path.name, {})
+
+
+def ended(path: Path) -> bool:
+    """Whether a run came to its end, here or before it was put into the archive of its grid."""
+    return finished(path) or "final" in archived(path)
+
+
+def _archive_of(path: Path) -> archive.Archive:
+    """Where a run of a grid lies that has no directory."""
+    return archive.NOTHING if (path / "run.json").exists() else archive.read(path.parent.parent)
 
 
 def state(path: Path, watch: bool = False) -> State:
@@ -198,7 +217,7 @@ def state(path: Path, watch: bool = False) -> State:
     Whether a process writes there is asked only with `watch`: to see that, the lock is taken for
     an instant, and a writer that starts in this very instant is refused.
     """
-    if finished(path):
+    if ended(path):
         return State.FINISHED
     if watch and locked(path):
         return State.RUNNING
@@ -230,8 +249,15 @@ def failure_file(path: Path) -> Path:
     return path.parent.parent / "failures" / f"{path.name}.json"
 
 
+def failure(path: Path, notes: Notes | None = None) -> Row | None:
+    """How the last attempt at a run failed, as the grid noted it, in a file or in its archive."""
+    if present(failure_file(path)):
+        return json_object(failure_file(path), LARGEST_RUN, notes)
+    return _archive_of(path).failures.get(path.name)
+
+
 def noted_failure(path: Path) -> str:
     """What a grid noted of the last attempt at a run, if that failed."""
     notes: Notes = []
-    noted = json_object(failure_file(path), LARGEST_RUN, notes)
+    noted = failure(path, notes)
     return str(noted.get("message") or "failed") if noted is not None else "".join(notes)

@@ -6,7 +6,7 @@ A run that several of them need is one run: its name is a hash of what it comput
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, Literal, NamedTuple
 
@@ -14,7 +14,8 @@ from mppo.algorithm.methods import METHODS
 from mppo.algorithm.optimisers.ppo import Ppo
 from mppo.errors import BadRequest, did_you_mean
 from mppo.experiments.grid import distinct
-from mppo.experiments.spec import RunSpec, spec
+from mppo.experiments.spec import GRID_EVALUATION, RunSpec, spec
+from mppo.files.evaluation import Evaluation
 
 SEEDS = (0, 1, 2, 3, 4, 5)
 """Section 4.1: "6 different random seeds (0-5)"."""
@@ -47,6 +48,9 @@ COMPARED_TASKS = (
     "mppo/SparseHopper-v0",
     "mppo/SparseWalker2d-v0",
 )
+EVALUATED_EVERY = {"Ant-v5": 50_000}
+"""Steps between evaluations where they are not the paper's 10,000: ten episodes of the Ant cost
+more than the training between them."""
 TASKS = (MAZE, *COMPARED_TASKS)
 """All tasks, in the order of the paper; `mppo.envs.TASKS` describes them."""
 
@@ -61,6 +65,15 @@ def default_steps(env: str, method: str) -> int:
 
     task = task_of(env)
     return task.ppo_steps if isinstance(METHODS[method].optimiser, Ppo) else task.trpo_steps
+
+
+def evaluation_of(env: str) -> Evaluation:
+    """How the runs of a task are evaluated.
+
+    >>> evaluation_of("Ant-v5").every, evaluation_of("Hopper-v5").every
+    (50000, 10000)
+    """
+    return replace(GRID_EVALUATION, every=EVALUATED_EVERY.get(env, GRID_EVALUATION.every))
 
 
 class Variant(NamedTuple):
@@ -99,7 +112,14 @@ class Artefact:
         In this order an interrupted grid has all methods of its first seeds.
         """
         return [
-            spec(method, env, seed, steps or default_steps(env, method), dict(overrides))
+            spec(
+                method,
+                env,
+                seed,
+                steps or default_steps(env, method),
+                dict(overrides),
+                evaluation=evaluation_of(env),
+            )
             for seed in (self.seeds if seeds is None else seeds)
             for env in self.tasks
             if tasks is None or env in tasks

@@ -82,10 +82,7 @@ CONCLUSIONS: dict[str, Callable[[], Conclusions]] = {
 def document(identifier: str, root: Path) -> Document:
     """The page of one figure from the runs below a directory."""
     conclusions, runs = CONCLUSIONS[identifier](), Runs(root)
-    cells: dict[str, Cell] = {}
-    for label, method, changes in conclusions.lines:
-        budget = runs.budget(conclusions.task, (method,))
-        cells[label] = runs.cell(conclusions.task, method, budget, changes)
+    cells = cells_of(conclusions, runs)
     command = f"mppo paper run {identifier} --out {root.as_posix()}"
     sections = [
         _numbers(conclusions.task, cells),
@@ -93,6 +90,15 @@ def document(identifier: str, root: Path) -> Document:
         Section("The runs", words.run_notes(runs, cells.values())[:1], commands=[command]),
     ]
     return Document(f"{identifier}, {conclusions.title}: numbers and claims", sections)
+
+
+def cells_of(conclusions: Conclusions, runs: Runs) -> dict[str, Cell]:
+    """The runs of every line of a figure, by its label."""
+    cells: dict[str, Cell] = {}
+    for label, method, changes in conclusions.lines:
+        budget = runs.budget(conclusions.task, (method,))
+        cells[label] = runs.cell(conclusions.task, method, budget, changes)
+    return cells
 
 
 def _numbers(task: str, cells: dict[str, Cell]) -> Section:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from mppo.paper import words
 from mppo.paper.cells import Reproduction
 from mppo.paper.printed import CLAIMS, METRICS, Claim
-from mppo.paper.verdicts import judge_order, seeds_to_see
+from mppo.paper.verdicts import Verdict, judge_order, seeds_to_see
 from mppo.report.document import Section
 from mppo.report.style import DISPLAY
 from mppo.statistics.aggregates import stratified
 from mppo.statistics.comparisons import Comparison, Moments, fewest_seeds, holm, welch
+from mppo.statistics.intervals import Interval
 
 
 def against_each(table: Reproduction) -> Section | None:
@@ -74,7 +77,21 @@ def over_tasks(table: Reproduction) -> Section:
     return Section.of_rows("Claims over the task set", [text], rows)
 
 
-def _claimed(table: Reproduction, claim: Claim, worse: str) -> dict[str, str]:
+class JudgedClaim(NamedTuple):
+    """One order of two methods that the paper claims, over the tasks of a table."""
+
+    claimed: list[str]
+    """The tasks on which the paper has this order."""
+    tasks: list[str]
+    """Those of them on which both methods have enough seeds."""
+    ahead: int
+    """On how many of these our mean is in this order."""
+    chance: Interval | None
+    verdict: Verdict
+
+
+def judge_claim(table: Reproduction, claim: Claim, worse: str) -> JudgedClaim:
+    """Whether the better method of a claim beats one of the others."""
     printed = lambda task, method: table.printed.value(task, method).mean
     ordered = [
         task
@@ -88,7 +105,12 @@ def _claimed(table: Reproduction, claim: Claim, worse: str) -> dict[str, str]:
         for name in (claim.better, worse)
     )
     chance, verdict = judge_order(ours, theirs)
-    ahead = sum(np.mean(x) > np.mean(y) for x, y in zip(ours, theirs, strict=True))
+    ahead = sum(bool(np.mean(x) > np.mean(y)) for x, y in zip(ours, theirs, strict=True))
+    return JudgedClaim(ordered, tasks, ahead, chance, verdict)
+
+
+def _claimed(table: Reproduction, claim: Claim, worse: str) -> dict[str, str]:
+    ordered, tasks, ahead, chance, verdict = judge_claim(table, claim, worse)
     partly = f" (on {len(tasks)} of {len(ordered)} tasks)" if 0 < len(tasks) < len(ordered) else ""
     return {
         "claim": f"{claim.words} ({claim.source})",

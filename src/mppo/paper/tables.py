@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from mppo.errors import BadRequest
-from mppo.paper import figure_claims, memory, return_tables, sweeps
+from mppo.paper import claims, figure_claims, memory, return_tables, sweeps
 from mppo.paper.artefacts import known_name
 from mppo.paper.cells import Reproduction, Runs
 from mppo.paper.figure_claims import CONCLUSIONS
@@ -14,7 +14,9 @@ from mppo.report.document import Document
 
 SWEEP = "sweep"
 """The table of any grid, whatever it was made for."""
-IDENTIFIERS = (*TABLES, *MEMORY, *CONCLUSIONS, SWEEP)
+CLAIMS = "claims"
+"""Every claim of the paper in one table: what docs/results/paper.md opens with."""
+IDENTIFIERS = (*TABLES, *MEMORY, *CONCLUSIONS, SWEEP, CLAIMS)
 
 
 def table(identifier: str, root: Path, form: str = "md") -> str:
@@ -30,6 +32,8 @@ def _document(identifier: str, root: Path) -> Document:
         return memory.document(identifier, root)
     if identifier in CONCLUSIONS:
         return figure_claims.document(identifier, root)
+    if identifier == CLAIMS:
+        return claims.document(root)
     if identifier == SWEEP:
         return sweeps.document(root)
     return return_tables.document(Reproduction(TABLES[identifier], Runs(root), root))

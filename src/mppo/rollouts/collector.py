@@ -21,6 +21,7 @@ from mppo.errors import BadRequest
 from mppo.machine.seeding import Role, generator, integer
 from mppo.machine.sharing import CHUNK, share
 from mppo.rollouts import checks
+from mppo.rollouts.parking import Parking, open_episodes
 
 _NOTHING = np.zeros(0, np.float32)
 _TAKE_SEEDS = SyncVectorEnv | AsyncVectorEnv | CheckedVectorEnv | BatchVectorEnv
@@ -81,7 +82,7 @@ class Collector:
 
     With `episodes="fresh"` every call starts new episodes from streams of (seed, iteration), so
     that it is a function of its arguments. With "continue" episodes go on in the next call as
-    long as the path stays the same.
+    long as the path stays the same; with "continue-per-path" every path goes on with its own.
     """
 
     envs: VectorEnv
@@ -107,7 +108,8 @@ class Collector:
         self.envs, self.spaces, self.steps, self.seed = envs, spaces, steps, seed
         self.first = first
         self.clip, self.gamma = clip, gamma
-        self._continues = episodes == "continue"
+        self._continues = episodes != "fresh"
+        self._parking = Parking() if episodes == "continue-per-path" else None
         self._path: int | None = None
         self._iteration = 0
         self._earlier = self._no_earlier()
@@ -150,8 +152,7 @@ class Collector:
             if not before:
                 take_up(self._lanes, self._now)  # stepped as a whole until now
         if not self._continues or path != self._path:
-            self._path, self._earlier = path, self._no_earlier()
-            self._restart(iteration)
+            self._switch(path, iteration)
         if rows is None:
             rows = Buffers(envs, self.steps, self.spaces.observation_size, self.spaces.head.size)
         numbers = range(self.first, self.first + envs)
@@ -166,19 +167,41 @@ class Collector:
         trajectories = rows.trajectories(self._earlier, self._now)
         checks.check(trajectories, self.spaces.name, self.seed, iteration, self.first)
         if self._continues:
-            self._earlier = self._carry(trajectories)
+            self._earlier = open_episodes(trajectories, self._earlier, self.gamma)
         return trajectories
 
+    def _switch(self, path: int, iteration: int) -> None:
+        """Go over to a path: to the episodes it left, where they are kept, else to new ones."""
+        kept = None
+        if self._parking is not None:
+            if self._path is not None and self._path >= 0:  # a race leaves nothing to go on with
+                self._parking.put(self._path, self._present())
+            kept = self._parking.take(path)
+        if kept is not None:
+            self._go_on_from(kept)
+            return
+        self._path, self._earlier = path, self._no_earlier()
+        self._restart(iteration)
+
     def get_state(self) -> dict[str, np.ndarray]:
-        """What "continue" carries from one batch to the next; of environments that can tell."""
+        """What goes on from one batch to the next; of environments that can tell."""
+        return self._present() | (self._parking.as_arrays() if self._parking else {})
+
+    def set_state(self, state: dict[str, np.ndarray]) -> None:
+        """Go on where `get_state` was called."""
+        present = state if self._parking is None else self._parking.read(state)
+        for parked in self._parking.states() if self._parking else ():
+            self._go_on_from(parked)  # each is checked before any is used
+        self._go_on_from(present)
+
+    def _present(self) -> dict[str, np.ndarray]:
         assert self._path is not None
         assert isinstance(self.envs, Resumable)
         state = {f"env.{name}": value for name, value in self.envs.get_state().items()}
         earlier = {f"earlier.{name}": value for name, value in self._earlier._asdict().items()}
         return state | earlier | {"now": self._now.copy(), "path": np.array(self._path)}
 
-    def set_state(self, state: dict[str, np.ndarray]) -> None:
-        """Go on where `get_state` was called."""
+    def _go_on_from(self, state: dict[str, np.ndarray]) -> None:
         cut = lambda prefix: {
             name.removeprefix(prefix): value
             for name, value in state.items()
@@ -197,28 +220,12 @@ class Collector:
     def forget(self) -> None:
         """Start new episodes at the next call."""
         self._path = None
+        if self._parking is not None:
+            self._parking.clear()
 
     def _no_earlier(self) -> Earlier:
         zeros = np.zeros(self.envs.num_envs, np.float32)
         return Earlier(zeros, zeros, np.zeros(self.envs.num_envs, np.int32))
-
-    def _carry(self, trajectories: Trajectories) -> Earlier:
-        """Return and length so far of the episodes that the batch leaves unfinished."""
-        totals = []
-        for e in range(self.envs.num_envs):
-            ends = np.flatnonzero(trajectories.terminated[e] | trajectories.truncated[e])
-            open_rewards = trajectories.rewards[e, ends[-1] + 1 if len(ends) else 0 :]
-            first = (0.0, 0.0, 0) if len(ends) else tuple(field[e] for field in self._earlier)
-            powers = self.gamma ** (first[2] + np.arange(len(open_rewards)))
-            discounted = first[1] + float(np.sum(powers * open_rewards))
-            total = first[0] + float(np.sum(open_rewards))
-            totals.append((total, discounted, first[2] + len(open_rewards)))
-        total, discounted, length = zip(*totals, strict=True)
-        return Earlier(
-            np.array(total, np.float32),
-            np.array(discounted, np.float32),
-            np.array(length, np.int32),
-        )
 
     def _restart(self, iteration: int) -> None:
         """New episodes everywhere, from streams of this iteration."""

@@ -34,6 +34,11 @@ class Setup:
     gamma: float
     tells: bool = False  # whether environments are asked for their state after each stretch
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What is sent: spaces without what was derived from them, which may not be sendable."""
+        spaces = Spaces(self.spaces.observation, self.spaces.action, self.spaces.name)
+        return {**self.__dict__, "spaces": spaces}
+
 
 class Stretch(NamedTuple):
     """Steps that an environment has taken: enough to take them again."""

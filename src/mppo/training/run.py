@@ -368,7 +368,7 @@ class Run:
         data["recent"] = self._recent.get_state()
         if self.iteration and not self._here:
             data["moved"] = True  # to environments in which it has not been yet
-        elif self.iteration and self.method.episodes == "continue" and self.task.resumes:
+        elif self.iteration and self.method.episodes != "fresh" and self.task.resumes:
             arrays |= {f"episodes.{k}": v for k, v in self.collector.get_state().items()}
         return arrays, data
 
@@ -392,7 +392,7 @@ class Run:
         here = iteration > 0 and not moved and found.data.get("moved") is not True
         visits = self._checked_visits(rest.pop("visits", None), here, found)
         carried = {name.removeprefix("episodes."): array for name, array in rest.items()}
-        continues = self.method.episodes == "continue" and self.task.resumes and here
+        continues = self.method.episodes != "fresh" and self.task.resumes and here
         if len(carried) != len(rest) or bool(carried) != continues:
             raise CheckpointError(f'"{found.path}" holds arrays of another run: {sorted(rest)}')
         if carried:

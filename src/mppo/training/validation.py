@@ -37,6 +37,11 @@ def check(method: Method, steps: int, seed: int, evaluation: Evaluation, workers
 
 def refuse_sharing(on: EnvSource, method: Method, evaluation: Evaluation) -> None:
     """Raise where training and evaluation would step each other's episodes."""
+    if method.episodes == "continue-per-path" and not on.resumes:
+        raise BadRequest(
+            'episodes="continue-per-path" keeps a state of the environment for each path, and '
+            f'"{on.name}" cannot tell its own; use "continue" or "fresh"'
+        )
     if on.shared and method.episodes == "continue" and evaluation.every:
         raise BadRequest(
             f'episodes="continue" with evaluations needs environments for each, and "{on.name}" is '

@@ -123,6 +123,8 @@ def _obstacle(run: Run) -> tuple[str, bool]:
     """Why workers cannot step these environments, if so; and whether it is for the user to mend."""
     if not isinstance(run.method.network, Mlp):
         return f"{type(run.method.network).__name__} is no Mlp, and acts by JAX alone", False
+    if run.method.episodes == "continue-per-path":
+        return 'episodes="continue-per-path" keeps the states of all paths in one process', False
     if run.task.recipe is None:
         what = "a single instance" if run.task.count == 1 and run.task.shared else "a vector"
         return f"it is {what} of yours; give an id, or a callable that makes one", False

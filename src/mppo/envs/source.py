@@ -184,6 +184,7 @@ def _registered(env_id: str, kwargs: dict, wrappers: tuple[Wrap, ...] = ()) -> E
 
     full = f"{module}:{name}" if module else name  # so that it is found again
     of_the_paper = name in {task.id for task in envs.TASKS}
+    given = kwargs if native is None or ours is None else ours
     return EnvSource(
         full,
         make,
@@ -194,7 +195,7 @@ def _registered(env_id: str, kwargs: dict, wrappers: tuple[Wrap, ...] = ()) -> E
         of_the_paper,
         applied=wrappers,
         from_python=not _recordable(kwargs),
-        recipe=Recipe(name, spec, None, kwargs, wrappers, native is not None),
+        recipe=Recipe(name, spec, None, given, wrappers, native is not None),
     )
 
 

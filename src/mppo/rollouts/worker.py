@@ -7,7 +7,7 @@ It needs NumPy, Numba and the environment; JAX stays in the process that learns.
 from __future__ import annotations
 
 import traceback
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -36,8 +36,7 @@ class Setup:
 
     def __getstate__(self) -> dict[str, Any]:
         """What is sent: spaces without what was derived from them, which may not be sendable."""
-        spaces = Spaces(self.spaces.observation, self.spaces.action, self.spaces.name)
-        return {**self.__dict__, "spaces": spaces}
+        return {**self.__dict__, "spaces": replace(self.spaces)}
 
 
 class Stretch(NamedTuple):

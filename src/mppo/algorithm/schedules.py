@@ -139,7 +139,7 @@ def _imported(path: str) -> Called:
     module, _, name = path.partition(":")
     try:
         return _called(getattr(importlib.import_module(module), name), path)
-    except (ImportError, AttributeError, TypeError) as error:
+    except Exception as error:  # importing runs code of the user's
         raise ValueError(f'cannot load the schedule "{path}": {in_words(error)}; {HOW}') from error
 
 
@@ -169,7 +169,7 @@ def _path(function: Any) -> str:
 def _checked(function: Callable[[float], Any], left: float) -> float:
     try:
         value = float(function(left))
-    except (TypeError, ValueError) as error:
+    except Exception as error:  # of the user's
         raise ValueError(
             f"a schedule fails at {left:g} of the budget: {in_words(error)}"
         ) from error

@@ -12,9 +12,12 @@ import pytest
 from gymnasium import spaces
 
 from mppo.algorithm.methods import METHODS
+from mppo.algorithm.picking import Best
+from mppo.algorithm.styles import ALIKE
 from mppo.cli import COMMANDS, main
 from mppo.cli.parser import NotReadable, whole_number
 from mppo.cli.train import parsed
+from mppo.errors import BadRequest
 from mppo.files.reader import rows
 from mppo.report.read import read
 from mppo.report.repeat import command
@@ -303,3 +306,14 @@ def test_quiet_prints_nothing_and_plain_output_has_no_colours(tmp_path, capsys):
     said = capsys.readouterr().out
     assert "400 steps" in said
     assert "\x1b" not in said
+
+
+def test_components_and_fields_are_checked_together(tmp_path):
+    """A race needs a contest: leaving out both at once is no contradiction on the way."""
+    words = ["sp-trpo", "mppo/Maze-v0", "--picking", "best", "--race", "0"]
+    _, method, _ = parsed(words)
+    assert (method.race, method.picking) == (0, Best())
+    _, method, _ = parsed([*words, "--exploration", "none", "--styles", "alike"])
+    assert method.styles == (ALIKE,)
+    with pytest.raises(BadRequest, match="race is 4, which needs --picking contest"):
+        parsed(words[:-2])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import copy
 import dataclasses
 import inspect
 import textwrap
@@ -170,14 +171,15 @@ def rebuild(value: Any, given: dict[str, Any], prefix: str = "") -> Any:
 
 
 def swapped(method: Method, swaps: Iterable[tuple[str, str]]) -> Method:
-    """The method with other components; one that is of its kind already stays as it is."""
+    """The method with other components; one that is of its kind already stays as it is.
+
+    Whether they fit the other fields is not asked before `rebuild` has these as well.
+    """
+    made = copy.copy(method)
     for axis, kind in swaps:
         if kind_of(getattr(method, axis)) != kind:
-            try:
-                method = dataclasses.replace(method, **{axis: component(axis, kind)})
-            except ValueError as error:
-                raise BadRequest(str(error)) from error
-    return method
+            object.__setattr__(made, axis, component(axis, kind))
+    return made
 
 
 def add_swaps(parser: argparse.ArgumentParser) -> None:

@@ -22,6 +22,7 @@ from mppo.files.run_directory import RunDirectory
 from mppo.files.settings import overridden
 from mppo.machine.seeding import Role, generator
 from mppo.training.opening import load
+from mppo.training.options import Options
 from mppo.training.run import Run
 from mppo.training.start import begin
 
@@ -82,7 +83,7 @@ def to_the_end(path, run, copies=None):
             shutil.copytree(path, copies / str(row["iteration"]))
 
     try:
-        begin(run, directory, "trpo", checkpoint_every=1).to_the_end(copy)
+        begin(run, directory, "trpo", Options(checkpoint_every=1)).to_the_end(copy)
     finally:
         directory.close()
         run.close()

@@ -32,11 +32,16 @@ def act(arrays, about, observations):
         x = x @ arrays[f"layers.{n}.weights"] + arrays[f"layers.{n}.biases"]
         if n < about["layers"] - 1:
             x = ACTIVATIONS[about["activation"]](x)
+    if "mask" in about:
+        x = np.where(observations[:, slice(*about["mask"])] > 0.5, x, -np.inf)
     actions = []
     for n, part in enumerate(about["action"]):
         piece = x[:, slice(*part["outputs"])]
-        if part["kind"] == "gaussian":
-            piece = np.clip(piece, arrays[f"action.{n}.low"], arrays[f"action.{n}.high"])
+        if part["kind"] != "categorical":
+            low, high = arrays[f"action.{n}.low"], arrays[f"action.{n}.high"]
+            if part["kind"] == "squashed":
+                piece = low + (high - low) * (np.tanh(piece) + 1) / 2
+            piece = np.clip(piece, low, high)
         else:
             choices = np.split(piece, np.cumsum(part["sizes"])[:-1], axis=1)
             piece = np.stack([c.argmax(1) for c in choices], 1) + arrays[f"action.{n}.start"]

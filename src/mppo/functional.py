@@ -19,6 +19,7 @@ from mppo.algorithm.optimisers.ppo import Ppo
 from mppo.algorithm.optimisers.trpo import Trpo
 from mppo.algorithm.policies import Architecture, Policy
 from mppo.algorithm.population import Member, member
+from mppo.algorithm.schedules import Schedule, rates
 from mppo.algorithm.types import Earlier, Network, Trajectories
 
 __all__ = [
@@ -35,6 +36,7 @@ __all__ = [
     "Policy",
     "Ppo",
     "Product",
+    "Schedule",
     "Spaces",
     "State",
     "Trajectories",
@@ -45,5 +47,6 @@ __all__ = [
     "measure_only",
     "member",
     "pick",
+    "rates",
     "report",
 ]

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mppo.algorithm import theorem
-from mppo.algorithm.contest import Contest, errors_of_j, growth, varied
+from mppo.algorithm.contest import Contest, errors_of_j, growth, is_paid, varied
 from mppo.algorithm.population import Member, Progress, fresh_record
 
 RULE = Contest(caution=1.0, ahead=10.0, patience=2, share=3, looks_back=4)
@@ -18,9 +18,17 @@ KEY = jax.random.key(0)
 
 
 def population(
-    J, picks, errors=0.0, means=None, mean_errors=0.0, raced=-np.inf, curious=False, paid=True
+    J,
+    picks,
+    errors=0.0,
+    means=None,
+    mean_errors=0.0,
+    raced=-np.inf,
+    curious=False,
+    lowest=-999.0,
+    highest=999.0,
 ):
-    """K paths of which only this is known; `paid`: whether episodes of a path differ in return."""
+    """K paths of which only this is known; with these lowest and highest returns all are paid."""
     K, m = len(J), RULE.looks_back
     spread = lambda value, kind=np.float32: jnp.asarray(np.broadcast_to(value, K).astype(kind))
     record = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (K, *leaf.shape)), fresh_record(0))
@@ -29,27 +37,41 @@ def population(
     progress = Progress(
         jnp.asarray(means, jnp.float32),
         jnp.asarray(np.where(np.isnan(means), np.nan, mean_errors), jnp.float32),
-        spread(0.0),
-        spread(paid),
+        spread(lowest),
+        spread(highest),
         spread(curious, bool),
         spread(raced),
     )
     return Member((), (), spread(J), spread(0.0), record, (), progress)
 
 
+NOTHING = {"lowest": 0.0, "highest": 0.0}  # every episode of every path returned 0
+
+
 @partial(jax.jit, static_argnums=0)
 def looked(rule, paths, iteration):
-    """All that the rule says of a population: pick, lead, who is open, who is shown."""
-    return rule.pick(paths, iteration, KEY), *rule.standing(paths), rule.report(paths, 0, KEY)
+    """All that the rule says of a population: pick, standing, who is shown, who is paid."""
+    said = rule.pick(paths, iteration, KEY), rule.standing(paths), rule.report(paths, 0, KEY)
+    return *said, is_paid(paths)
 
 
 def standing(*arguments, rule=RULE, **options):
-    _, lead, open_, _ = looked(rule, population(*arguments, **options), 0)
-    return int(lead), np.asarray(open_).tolist()
+    """Lead, whether it has stalled, who may overtake."""
+    lead, stalled, open_ = looked(rule, population(*arguments, **options), 0)[1]
+    return int(lead), bool(stalled), np.asarray(open_).tolist()
+
+
+def may_overtake(*arguments, **options):
+    return standing(*arguments, **options)[2]
 
 
 def pick(paths, iteration, rule=RULE):
     return int(looked(rule, paths, iteration)[0])
+
+
+def picked(paths, iterations, rule=RULE):
+    """Who would be picked of the same paths at iterations 0, 1, 2, ..."""
+    return [pick(paths, n, rule) for n in range(iterations)]
 
 
 def test_the_lead_is_the_most_picked_of_those_not_clearly_worse_than_the_best():
@@ -66,89 +88,182 @@ RISING, FLAT, FALLING = [2.0, 3.0, 4.0, 5.0], [5.0] * 4, [5.0, 4.0, 3.0, 2.0]
 
 
 def test_open_is_who_may_overtake_within_the_picks_ahead():
-    # soon: 5 + 10 * 1 = 15; 10; 2, and the lead is path 1 with 10
-    means = [RISING, [10.0] * 4, FALLING]
-    assert standing([5, 10, 2], [4, 6, 4], means=means) == (1, [True, True, False])
+    # soon: 5 + 10 * 1 = 15; 10; 2, and the lead is path 1 with 10 and too few picks to have stalled
+    paths, means = ([5, 10, 2], [4, 3, 4]), [RISING, [10.0] * 4, FALLING]
+    assert standing(*paths, means=means) == (1, False, [True, True, False])
     # its growth less its error: 1 - sqrt(5) * 0.5 / 5 = 0.776, and 5 + 7.76 is still above 10
-    found = standing([5, 10, 2], [4, 6, 4], means=means, mean_errors=0.5)
-    assert found == (1, [True, True, False])
+    assert may_overtake(*paths, means=means, mean_errors=0.5) == [True, True, False]
     # with errors of 1.2 nothing is left but 5 + 10 * 0.463 < 10
-    assert standing([5, 10, 2], [4, 6, 4], means=means, mean_errors=1.2)[1][0] is False
+    assert may_overtake(*paths, means=means, mean_errors=1.2) == [False, True, False]
     # the standard error of J itself counts once: 9.5 + 0.5 reaches 10, and 9.4 + 0.5 does not
-    assert standing([9.5, 10, 9.4], [4, 6, 4], errors=0.5)[1] == [True, True, False]
+    assert may_overtake([9.5, 10, 9.4], [4, 6, 4], errors=0.5) == [True, True, False]
 
 
 def test_the_lead_s_own_growth_must_be_overtaken():
     means = [FLAT, RISING, FLAT]
     # the lead is at 5 and rising: 15 soon; the others stay at 5
-    assert standing([4, 5, 4], [4, 6, 4], means=means) == (1, [False, True, False])
+    assert standing([4, 5, 4], [4, 6, 4], means=means) == (1, False, [False, True, False])
 
 
-def test_the_first_path_is_never_given_up_before_its_patience():
-    for picks, waits in ((0, True), (1, True), (2, False), (3, False)):
-        assert standing([-100, 10], [picks, 9], means=[FLAT, RISING])[1][0] is waits
-    assert standing([10, -100], [9, 1])[1][1] is False  # the others have none
+def test_a_lead_has_stalled_that_is_to_gain_less_than_a_tenth_of_the_spread():
+    # the spread of J is 10 - 2 = 8, a tenth of it 0.8; the lead gains 10 times its slope
+    slow, fast = ([10 + slope * n for n in range(4)] for slope in (0.07, 0.09))
+    stalls = lambda lead, picks: standing([2, 10], [4, picks], means=[FLAT, lead])[1]
+    assert stalls(slow, 4)
+    assert not stalls(slow, 3)  # fewer picks than the rule looks back on
+    assert not stalls(fast, 4)
+    # a path never tried is no part of the spread
+    unknown = standing([2, 10, -99], [4, 6, 0], means=[FLAT, fast, [np.nan] * 4])
+    assert unknown == (1, False, [False, True, False])
+
+
+def test_a_stalled_lead_waits_for_whoever_grows_however_far_behind():
+    # 10 ahead of them: -50 + 10 * 1 reaches nothing, but it grows by 10 > 0.1 * 60
+    paths, flat = [-50, 10, -50], [10.0] * 4
+    means = [RISING, flat, FALLING]
+    assert standing(paths, [4, 6, 4], means=means) == (1, True, [True, True, False])
+    assert standing(paths, [4, 3, 4], means=means) == (1, False, [False, True, False])
+    # at -100 it grows by less than a tenth of the spread of 110
+    assert may_overtake([-100, 10, -50], [4, 6, 4], means=means) == [False, True, False]
+    # it is picked at every iteration, and also when it had more picks than the lead
+    assert picked(population(paths, [4, 6, 4], means=means), 4) == [0] * 4
+    assert picked(population(paths, [9, 6, 4], means=means), 4) == [0] * 4
+
+
+def test_two_of_three_picks_go_to_the_first_path_until_its_patience():
+    for picks in (0, 1):  # the lead is path 1, and nobody may overtake it
+        paths = population([-50, 10], [picks, 9], means=[FLAT, RISING])
+        assert picked(paths, 6) == [0, 0, 1, 0, 0, 1]
+    had = population([-50, 10], [2, 9], means=[FLAT, RISING])
+    assert picked(had, 6) == [1] * 6
+    unpaid = population([0] * 3, [1, 0, 5], **NOTHING)  # whether anybody is paid or not
+    assert picked(unpaid, 6) == [0, 0, 1, 0, 0, 1]
+    at_once = Contest(caution=1.0, ahead=10.0, patience=0, share=3, looks_back=4)
+    new = population([-50, 10], [0, 9], means=[FLAT, RISING])
+    assert picked(new, 6, at_once) == [1] * 6
 
 
 def test_a_path_never_tried_needs_a_claim():
-    rising = [RISING, [np.nan] * 4]
-    flat = [FLAT, [np.nan] * 4]
+    rising, flat = [RISING, [np.nan] * 4], [FLAT, [np.nan] * 4]
+    opened = lambda picks, means, raced: may_overtake(
+        [5, 0], [picks, 0], means=means, raced=[-np.inf, raced]
+    )[1]
     # the lead has 5, and soon 15
-    assert standing([5, 0], [4, 0], means=rising)[1][1] is False
-    assert standing([5, 0], [4, 0], means=rising, raced=[-np.inf, 14.9])[1][1] is False
-    assert standing([5, 0], [4, 0], means=rising, raced=[-np.inf, 15.1])[1][1] is True
+    assert not opened(4, rising, -np.inf)
+    assert not opened(4, rising, 14.9)
+    assert opened(4, rising, 15.1)
     # a lead that no longer grows, after as many picks as the rule looks back on
-    assert standing([5, 0], [4, 0], means=flat)[1][1] is True
-    assert standing([5, 0], [3, 0], means=flat)[1][1] is False
+    assert opened(4, flat, -np.inf)
+    assert not opened(3, flat, -np.inf)
+    # who was in a race has what it won there and no more
+    assert not opened(4, flat, 4.9)
+    assert opened(4, flat, 5.1)
 
 
-def test_lead_and_challengers_take_turns():
-    paths = population([9, 10, 9, 9, 0], [3, 6, 5, 3, 1], errors=[1, 1, 1, 1, 0])
-    assert looked(RULE, paths, 0)[2].tolist() == [True, True, True, True, False]
-    assert [pick(paths, n) for n in range(4)] == [1, 0, 1, 0]  # path 3 has 3 picks as well
-    fewer = population([9, 10, 9, 9, 0], [5, 6, 5, 3, 1], errors=[1, 1, 1, 1, 0])
-    assert [pick(fewer, n) for n in range(2)] == [1, 3]
+def test_lead_and_challengers_take_turns_while_the_lead_grows():
+    means = [RISING] * 4 + [FLAT]  # soon: 19, 20, 19, 19, 0, and errors of 1.5
+    given = {"errors": [1.5] * 4 + [0], "means": means}
+    J, picks = [9, 10, 9, 9, 0], [3, 6, 5, 3, 1]
+    assert standing(J, picks, **given) == (1, False, [True, True, True, True, False])
+    assert picked(population(J, picks, **given), 4) == [1, 0, 1, 0]  # path 3 has 3 picks as well
+    assert picked(population(J, [5, 6, 5, 3, 1], **given), 4) == [1, 3, 1, 3]
     # winners of a race come first among those picked as often
-    raced = population([9, 10, 9, 9, 0], [3, 6, 5, 3, 1], errors=[1, 1, 1, 1, 0], raced=range(5))
-    assert [pick(raced, n) for n in range(2)] == [1, 3]
+    assert picked(population(J, picks, raced=range(5), **given), 4) == [1, 3, 1, 3]
+    # nobody gets ahead of it in picks
+    assert picked(population(J, [6, 6, 6, 6, 1], **given), 4) == [1] * 4
 
 
-def test_the_lead_goes_on_alone_where_nobody_may_overtake_or_has_had_fewer_picks():
-    alone = population([0, 10, 0], [5, 6, 5])
-    level = population([9, 10, 9], [6, 6, 6], errors=1)
-    for n in range(4):
-        assert pick(alone, n) == 1
-        assert pick(level, n) == 1
+def test_a_stalled_lead_gives_every_pick_to_those_that_may_overtake():
+    given = {"errors": [1.5] * 4 + [0]}  # nobody grows, and 9 + 1.5 reaches 10
+    J = [9, 10, 9, 9, 0]
+    assert picked(population(J, [3, 6, 5, 3, 1], **given), 4) == [0] * 4
+    assert picked(population(J, [6, 6, 5, 4, 1], **given), 4) == [3] * 4
+    assert picked(population(J, [6] * 5, **given), 4) == [0] * 4  # with as many picks as the lead
+
+
+def test_where_the_lead_has_stalled_and_none_comes_one_pick_in_four_is_the_first_path_s():
+    assert picked(population([0, 10, 0], [5, 6, 5]), 8) == [1, 1, 1, 0, 1, 1, 1, 0]
+    grows = population([0, 10, 0], [5, 6, 5], means=[FLAT, RISING, FLAT])
+    assert picked(grows, 8) == [1] * 8
+    young = population([0, 10, 0], [5, 3, 5])
+    assert picked(young, 8) == [1] * 8
+
+
+def test_paid_is_who_lies_above_the_lowest_of_all_by_two_errors_and_a_tenth_of_the_range():
+    paid = lambda *arguments, **options: looked(RULE, population(*arguments, **options), 0)[
+        3
+    ].tolist()
+    # 2 - 2 * 0.9 = 0.2 is above the lowest of 0, and 2 - 2 * 1.1 is not
+    assert paid([2, 2], [1, 1], errors=[0.9, 1.1], lowest=0, highest=10) == [True, False]
+    # a tenth of the way from -10 to 30 is -6
+    assert paid([-5.9, -6.1], [1, 1], lowest=[-10, -8], highest=[30, 5]) == [True, False]
+    # the lowest and the highest of all paths count, not a path's own
+    assert paid([5, 5], [1, 1], lowest=[0, 5], highest=[10, 5]) == [True, True]
+    assert paid([5, 5], [1, 1], lowest=[0, 5], highest=[10, 51]) == [False, False]
+    assert paid([5, 5], [1, 0], lowest=0, highest=10) == [True, False]  # never tried
+    assert paid([0, 0], [1, 1], **NOTHING) == [False, False]
+
+
+def test_the_gain_of_an_update_alone_makes_a_path_paid_where_all_returns_are_equal():
+    # J is the mean return plus the gain of line 10, and the range of the returns is empty
+    paths = population([0.01, -0.01], [3, 3], **NOTHING)
+    assert looked(RULE, paths, 0)[3].tolist() == [True, False]
 
 
 def test_while_nothing_is_paid_the_curious_learn_and_every_so_many_others_are_tried():
-    paths = population([0] * 4, [3, 1, 1, 0], curious=[1, 0, 1, 0], paid=False)
+    paths = population([0] * 4, [3, 1, 1, 0], curious=[1, 0, 1, 0], **NOTHING)
     # share 3: iterations 2, 5, 8, ... try the least picked of 1 and 3
-    assert [pick(paths, n) for n in range(6)] == [2, 2, 3, 2, 2, 3]
+    assert picked(paths, 6) == [2, 2, 3, 2, 2, 3]
     every = Contest(caution=1.0, ahead=10.0, patience=2, share=1, looks_back=4)
-    assert [pick(paths, n, every) for n in range(2)] == [3, 3]
-    plain = population([0] * 4, [3, 1, 1, 2], paid=False)
-    assert [pick(plain, n) for n in range(6)] == [1] * 6  # nobody is curious: all in turn
-    curious = population([0] * 4, [3, 1, 1, 2], curious=True, paid=False)
-    assert [pick(curious, n) for n in range(6)] == [1] * 6
-    # levels of J say nothing while all that is in them is the gain's noise
-    odd = population([5, -1, 2, 3], [3, 1, 1, 0], curious=[1, 0, 1, 0], paid=False)
-    assert [pick(odd, n) for n in range(3)] == [2, 2, 3]
-    # as soon as one path has seen a difference, it is the lead that counts
-    seen = population([5, -1, 2, 3], [3, 1, 1, 0], curious=[1, 0, 1, 0], paid=[0, 0, 1, 0])
-    assert pick(seen, 0) == 0
+    assert picked(paths, 2, every) == [3, 3]
+    plain = population([0] * 4, [3, 1, 1, 2], **NOTHING)
+    assert picked(plain, 6) == [1] * 6  # nobody is curious: all in turn
+    curious = population([0] * 4, [3, 1, 1, 2], curious=True, **NOTHING)
+    assert picked(curious, 6) == [1] * 6
 
 
-def test_only_a_plain_path_among_curious_ones_is_drawn_anew_and_only_while_nothing_is_paid():
-    renews = lambda paths: [bool(RULE.renews(paths, jnp.asarray(i))) for i in range(2)]
-    assert renews(population([0, 0], [1, 1], curious=[1, 0], paid=False)) == [False, True]
-    assert renews(population([0, 0], [1, 1], curious=[1, 0], paid=[1, 0])) == [False, False]
-    assert renews(population([0, 0], [1, 1], curious=[0, 0], paid=False)) == [False, False]
-    assert renews(population([0, 0], [1, 1], curious=[1, 1], paid=False)) == [False, False]
+def test_levels_of_j_count_only_when_someone_is_paid_beyond_chance():
+    given = {"curious": [1, 0, 1, 0], "lowest": 0, "highest": 100}
+    hardly = population([0, 9, 2, 0], [3, 1, 1, 2], **given)  # below a tenth of 100
+    assert picked(hardly, 6) == [2, 2, 1, 2, 2, 1]
+    lucky = population([0, 50, 2, 0], [3, 1, 1, 2], errors=26, **given)  # 50 - 2 * 26 < 0
+    assert picked(lucky, 6) == [2, 2, 1, 2, 2, 1]
+    # the lead is path 1, too young to have stalled, and clearly better than the others
+    paid = population([0, 50, 2, 0], [3, 1, 1, 2], errors=10, **given)
+    assert picked(paid, 6) == [1] * 6
+
+
+def test_winners_of_the_race_who_were_paid_in_it_are_tried_before_the_curious():
+    given = {"curious": [1, 0, 0, 0], "raced": [-np.inf, 3, 7, 0], "lowest": 0}
+    won = population([0] * 4, [3, 0, 0, 0], highest=[0, 3, 7, 0], **given)
+    assert picked(won, 3) == [2] * 3  # the best of them
+    tried = population([0] * 4, [3, 0, 1, 0], highest=[0, 3, 7, 0], **given)
+    assert picked(tried, 3) == [1] * 3
+    both = population([0] * 4, [3, 1, 1, 0], highest=[0, 3, 7, 0], **given)
+    assert picked(both, 3) == [0, 0, 3]  # path 3 was not paid: one of the others in its turn
+    # once somebody is paid, who was never tried needs more than the lead
+    later = population([5, 0, 0, 0], [3, 0, 0, 0], highest=[5, 3, 7, 0], **given)
+    assert picked(later, 3) == [0, 2, 0]
+
+
+def test_only_a_plain_path_that_was_never_paid_is_drawn_anew_among_curious_ones():
+    def renews(*arguments, **options):
+        paths = population(*arguments, **options)
+        return [bool(RULE.renews(paths, jnp.asarray(i))) for i in range(2)]
+
+    unpaid, one = ([0, 0], [1, 1]), {"curious": [1, 0]}
+    assert renews(*unpaid, **one, **NOTHING) == [False, True]
+    assert renews(*unpaid, curious=[0, 0], **NOTHING) == [False, False]
+    assert renews(*unpaid, curious=[1, 1], **NOTHING) == [False, False]
+    # nobody is paid beyond chance, but path 1 was paid once
+    assert renews([0, 0.5], [1, 1], **one, lowest=0, highest=[0, 10]) == [False, False]
+    assert renews([0.5, 0], [1, 1], **one, lowest=0, highest=[10, 0]) == [False, True]
+    # path 0 is paid
+    assert renews([5, 0], [1, 1], **one, lowest=0, highest=[10, 0]) == [False, False]
 
 
 def test_the_best_known_path_is_reported():
-    shown = lambda *given: int(looked(RULE, population(*given), 0)[3])
+    shown = lambda *given: int(looked(RULE, population(*given), 0)[2])
     assert shown([1, 5, 9], [4, 2, 0]) == 1
     assert shown([-9, -5, 0], [4, 2, 0]) == 1
     assert shown([1, 5, 9], [0, 0, 0]) == 2  # nothing known
@@ -204,31 +319,57 @@ def test_growth_is_the_least_squares_slope_less_its_standard_error(seed, known, 
 
 K = 4
 numbers = st.sampled_from([-3.0, 0.0, 0.5, 1.0, 1.1, 4.0])
+of_each = lambda values: st.lists(values, min_size=K, max_size=K)
 
 
-@settings(max_examples=150)
+@settings(max_examples=200)
 @given(
-    st.lists(numbers, min_size=K, max_size=K),
-    st.lists(st.integers(0, 5), min_size=K, max_size=K),
-    st.lists(st.sampled_from([0.0, 0.3, 2.0]), min_size=K, max_size=K),
-    st.lists(st.lists(numbers, min_size=4, max_size=4), min_size=K, max_size=K),
-    st.lists(st.sampled_from([-np.inf, 0.0, 2.0]), min_size=K, max_size=K),
-    st.lists(st.booleans(), min_size=K, max_size=K),
-    st.lists(st.booleans(), min_size=K, max_size=K),
-    st.integers(0, 7),
+    J=of_each(numbers),
+    picks=of_each(st.integers(0, 5)),
+    errors=of_each(st.sampled_from([0.0, 0.3, 2.0])),
+    means=of_each(st.lists(numbers, min_size=4, max_size=4)),
+    raced=of_each(st.sampled_from([-np.inf, 0.0, 2.0])),
+    curious=of_each(st.booleans()),
+    lowest=of_each(st.sampled_from([-3.0, 0.0])),
+    widths=of_each(st.sampled_from([0.0, 0.0, 2.2, 33.0])),
+    iteration=st.integers(0, 59),
 )
-def test_what_holds_for_every_population(J, picks, errors, means, raced, curious, paid, iteration):
-    paths = population(J, picks, errors, means, 0.1, raced, curious, paid)
-    i, lead, open_, _ = looked(RULE, paths, iteration)
-    i, lead, open_ = int(i), int(lead), np.asarray(open_)
+def test_what_holds_for_every_population(
+    J, picks, errors, means, raced, curious, lowest, widths, iteration
+):
+    highest = np.add(lowest, widths)
+    paths = population(J, picks, errors, means, 0.1, raced, curious, lowest, highest)
+    i, (lead, stalled, open_), _, paid = looked(RULE, paths, iteration)
+    i, lead, stalled, open_ = int(i), int(lead), bool(stalled), np.asarray(open_).tolist()
+    low, tenth = min(lowest), (max(highest) - min(lowest)) / 10
+    sure = [picks[k] > 0 and J[k] - 2 * errors[k] > low and J[k] - low >= tenth for k in range(K)]
+    assert np.asarray(paid).tolist() == sure
     if any(picks):
         assert picks[lead] > 0  # who was never tried does not lead
+        best = max((k for k in range(K) if picks[k]), key=lambda k: J[k])
+        assert J[lead] + errors[lead] >= J[best] - errors[best] - 1e-6
         assert open_[lead]  # and the lead may overtake itself
-    if not any(paid):
+    if picks[0] < RULE.patience and iteration % 3 != 2:
+        assert i == 0
+    elif any(sure):
+        among_the_paid(i, lead, stalled, open_, picks, iteration)
+    else:
+        claims = [k for k in range(K) if picks[k] == 0 and widths[k] > 0]
         others = not all(curious) and any(curious) and iteration % RULE.share == RULE.share - 1
-        group = [k for k in range(K) if curious[k] != others or not any(curious)]
+        group = claims or [k for k in range(K) if curious[k] != others or not any(curious)]
         assert i in group
         assert picks[i] == min(picks[k] for k in group)
+        assert raced[i] == max(raced[k] for k in group if picks[k] == picks[i])
+
+
+def among_the_paid(i, lead, stalled, open_, picks, iteration):
+    """Lead and challengers in turn; a lead that has stalled waits, or lets the first path try."""
+    others = [k for k in range(K) if open_[k] and k != lead]
+    if stalled and others:
+        assert i in others
+        assert picks[i] == min(picks[k] for k in others)
+    elif stalled:
+        assert i == (0 if iteration % 4 == 3 else lead)
     elif i != lead:
         assert open_[i]
         assert picks[i] < picks[lead]

@@ -100,3 +100,28 @@ def test_moments_go_on():
     value, _ = fit(value, x, x[:, 0], jax.random.key(1))
     counts = [int(leaf) for leaf in jax.tree.leaves(value.optimiser) if leaf.ndim == 0]
     assert counts == [2 * 20 * 128 // 32]
+
+
+def test_a_clipped_fit_stays_near_the_values_before():
+    """Full batches of one target above all values: beyond the clip the gradient is zero."""
+    for clip, moved in ((0.5, 0.5), (0.0, 3.0)):
+        critic = Critic(
+            epochs=400, minibatch=64, learning_rate=2e-2, network=Mlp(()), filtered=False, clip=clip
+        )
+        init, values, fit = parts(critic)
+        value, x = init(jax.random.key(0)), np.zeros((64, 2), np.float32)
+        before = values(value, x)
+        fitted, _ = fit(value, x, before + 3, jax.random.key(1))
+        change = np.asarray(values(fitted, x) - before)
+        np.testing.assert_allclose(change, moved, atol=0.3)
+        assert (change >= clip).all()
+
+
+def test_the_clipped_loss_is_the_larger_one():
+    """Before the first step, V is that of before: both losses are 2^2."""
+    critic = Critic(epochs=1, minibatch=8, learning_rate=1e-9, network=Mlp(()), clip=0.2)
+    init, values, fit = parts(critic)
+    value, x = init(jax.random.key(0)), data(5, 8)
+    targets = np.asarray(values(value, x)) + 2
+    _, loss = fit(value, x, targets, jax.random.key(1))
+    assert float(loss) == pytest.approx(4.0, rel=1e-4)

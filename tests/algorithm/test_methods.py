@@ -9,7 +9,7 @@ import pytest
 
 import mppo
 from mppo.algorithm.exploration.none import NoBonus
-from mppo.algorithm.methods import METHODS, Method
+from mppo.algorithm.methods import METHODS, PAPER_METHODS, Method
 from mppo.algorithm.picking import RoundRobin, Weighted
 from mppo.files import settings
 from mppo.files.run_directory import plain
@@ -58,11 +58,12 @@ def test_paths_start_as_different_policies_with_equal_knowledge():
     np.testing.assert_allclose(state.population.entropy, np.log(2), atol=1e-3)
 
 
-def test_there_are_fourteen():
+def test_there_are_fourteen_of_the_paper_and_spread_paths():
     bases = ("trpo", "ppo")
     kinds = ("{}", "multi-{}", "multi-{}-independent", "mp-{}", "mp-{}-replace-worst")
     kinds += ("curiosity-{}", "div-{}")
-    assert set(METHODS) == {kind.format(base) for base in bases for kind in kinds}
+    assert set(PAPER_METHODS) == {kind.format(base) for base in bases for kind in kinds}
+    assert set(METHODS) - set(PAPER_METHODS) == {"sp-trpo", "sp-ppo"}
 
 
 @pytest.mark.parametrize("base", ["trpo", "ppo"])

@@ -148,7 +148,7 @@ def test_alike_is_the_start_of_a_method_without_styles():
             (some_raw, replace(first, some_raw=True)),
         )
     )
-    # compiled, the scale of the last layer may be multiplied in another order: one unit at most
+    # compiled, the last layer's scale may be multiplied in another order
     close(one.population.policy, other.population.policy, rtol=2.5e-7, atol=0)
     assert_same_bits(
         one.population.policy.parameters.network[0].weights,

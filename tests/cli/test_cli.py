@@ -247,7 +247,7 @@ BAD = [
     (["train", "ppo", "X", "--gamma", "nan"], '"nan" is not a number'),
     (["train", "ppo", "CartPole-v1", "--wrappers", ":x"], 'wrapper ":x" has no module'),
     (["train", "ppo", "..:x"], 'cannot import ".." of "..:x"'),
-    (["train", "ppo", "X", "--target-kl", "0.1"], "this optimiser has none: it never stops early"),
+    (["train", "ppo", "X", "--target-kl", "0.1"], "here it is --optimiser.target-kl"),
     (["train", "trpo", "X", "--target_kl=0.1"], '"--target-kl"; here it is --optimiser.max-kl'),
     (["train", "--target-kl", "0.1", "trpo", "X"], "here it is --optimiser.max-kl"),
     (["train", "trpo", "X", "--learning-rate", "1"], "none: --optimiser.max-kl sets the length"),

@@ -99,6 +99,7 @@ def parse_alone(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(str(tmp_path))
     for module, source in MADE_UP.items():
         (tmp_path / f"{module}.py").write_text(source)
+    (tmp_path / "run.toml").write_text('method = "ppo"\nenv = "CartPole-v1"\n')
     really = Parser.parse_args
 
     def parse_args(self, *args, **kwargs):
@@ -131,7 +132,7 @@ def test_commands_of_the_documents_are_accepted(document, parse_alone):
     for line in commands(document, "mppo ") + commands(document, "python -m mppo "):
         if line in refused or "..." in line or "COMMAND" in line:
             continue
-        words = shlex.split(line.partition("mppo ")[2])
+        words = shlex.split(line.partition("mppo ")[2].partition(" > ")[0])
         try:
             parse_alone([STANDS_FOR.get(word, word) for word in words])
         except BadRequest as error:

@@ -22,7 +22,7 @@ from mppo.files.changes import (
 from mppo.files.description import described
 from mppo.files.evaluation import Evaluation
 from mppo.files.run_directory import plain
-from mppo.files.settings import kind_of, overridden, to_json
+from mppo.files.settings import completed, kind_of, overridden, to_json
 from mppo.training.loop import describe
 from mppo.training.run import Run
 from tests.worlds import ENVS, SMALL, STEPS, ledge
@@ -122,3 +122,22 @@ def test_flags_are_read_back_as_they_are_meant():
         *("--own.spread", "-0.00001"),
         *("--own.top", "none"),
     ]
+
+
+def test_schedules_are_told_by_the_words_of_the_command_line():
+    """From components and from what a file has of them alike."""
+    given = {"optimiser.learning_rate": "linear:3e-4", "optimiser.clip": "cosine:0.2:0.1"}
+    method = overridden(METHODS["ppo"], given)
+    told = {"optimiser.clip": "cosine:0.2:0.1", "optimiser.learning_rate": "linear:0.0003"}
+    assert differences(METHODS["ppo"], method) == told
+    assert differences(to_json(METHODS["ppo"]), to_json(method)) == told
+    back = compare(to_json(method), to_json(METHODS["ppo"]))
+    assert (back["optimiser.clip"].before, back["optimiser.clip"].value) == ("cosine:0.2:0.1", 0.2)
+    assert not back["optimiser.clip"].swaps
+    assert parsed(["ppo", "CartPole-v1", *flags(told)])[1] == method
+    assert completed(to_json(method)) == to_json(method)
+    nameless = overridden(METHODS["ppo"], {"optimiser.clip": lambda left: 0.1 * left})
+    found = differences(METHODS["ppo"], nameless)
+    assert overridden(METHODS["ppo"], found) == nameless
+    with pytest.raises(BadRequest, match="given from Python has no words on a command line"):
+        flags(found)

@@ -28,7 +28,7 @@ HERE = {
         "n_epochs": ["optimiser.epochs", "critic.epochs"],
         "clip_range": ["optimiser.clip"],
         "max_grad_norm": ["optimiser.max_gradient_norm"],
-        "target_kl": ["optimiser.clip", "optimiser.epochs"],
+        "target_kl": ["optimiser.target_kl"],
         "cg_max_steps": [],
         "sub_sampling_factor": [],
     },
@@ -52,6 +52,9 @@ BOTH = {
     "vf_coef": ["critic.learning_rate"],
     "normalize_advantage": ["advantage_scaling"],
     "n_critic_updates": ["critic.epochs"],
+    "clip_range_vf": ["critic.clip"],
+    "ortho_init": ["network.weights", "critic.network.weights"],
+    "norm_reward": ["reward_scaling"],
     "policy_kwargs": ["network.hidden", "critic.network.hidden"],
 }
 

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from mppo.algorithm.critic import Critic
 from mppo.algorithm.methods import COMPONENTS, METHODS, Method
 from mppo.algorithm.networks import Mlp
+from mppo.algorithm.schedules import Rate, Schedule
 from mppo.algorithm.styles import STYLES, Style
 from mppo.cli.train import parsed
 from mppo.envs.source import env_source
@@ -62,6 +63,8 @@ def repeated(run):
         ("mp-trpo", {"picking": "uniform", "estimator": "window", "gain": "centred"}),
         ("trpo", {"exploration": "curiosity", "optimiser": "ppo", "gamma": 0.9}),
         ("curiosity-trpo", {"exploration.size": 8, "picking.alpha": 0.25}),
+        ("ppo", {"optimiser.learning_rate": "linear:1e-3:1e-5", "optimiser.clip": "cosine:0.2"}),
+        ("ppo", {"action_masks": True, "reward_scaling": "returns", "critic.clip": 0.2}),
     ],
 )
 def test_the_command_repeats_the_run(tmp_path, name, changes):
@@ -156,6 +159,10 @@ def of_type(kind):
         float: st.floats(allow_nan=False, allow_infinity=False, width=32) | st.floats(-1, 1),
         bool: st.booleans(),
     }
+    positive = st.floats(0, allow_infinity=False)
+    if kind == Rate:
+        shapes = st.sampled_from(["linear", "cosine"])
+        return numbers[float] | st.builds(Schedule, shapes, positive, positive)
     return numbers[kind]
 
 
@@ -179,7 +186,7 @@ def valid(cls, **inside):
 
 
 AXES = {axis: st.one_of(*map(valid, kinds.values())) for axis, kinds in COMPONENTS.items()}
-ANY_METHOD = valid(Method, **AXES, critic=valid(Critic, network=valid(Mlp)))
+ANY_METHOD = valid(Method, **AXES, styles=st.just(()), critic=valid(Critic, network=valid(Mlp)))
 
 
 @given(method=ANY_METHOD, name=st.sampled_from(["custom", "mp-trpo", "ppo"]))

@@ -304,15 +304,14 @@ def test_fields_of_the_method_in_every_spelling():
         ({"env": "Hoper-v5"}, 'did you mean "Hopper-v5"'),
         ({"method": "mp-trop"}, 'did you mean "mp-trpo"'),
         ({"network": 3}, "it must be Mlp"),
-        ({"method": "ppo", "target_kl": 0.1}, "this optimiser has none: it never stops early"),
+        ({"method": "ppo", "target_kl": 0.1}, "here it is optimiser__target_kl"),
         ({"method": "ppo", "max_grad_norm": 1}, "here it is optimiser__max_gradient_norm"),
         ({"n_envs": 4}, "here it is envs (batch_size counts"),
         ({"vf_coef": 0.5}, "there is none: the value network shares nothing"),
-        (
-            {"method": "ppo", "optimiser__learning_rate": lambda left: left},
-            "schedules are not supp",
-        ),
-        ({"critic__learning_rate": "linear"}, "schedules are not supported"),
+        ({"gamma": lambda left: left}, "schedules are not supp"),
+        ({"critic__learning_rate": "linear"}, "neither a number nor a schedule; write a number, "),
+        ({"critic__learning_rate": "linear:-1"}, "goes below zero"),
+        ({"critic__learning_rate": lambda left: left - 0.5}, "goes below zero: it is -0.0625"),
     ],
 )
 def test_bad_requests_say_what_to_change(arguments, message):
@@ -380,7 +379,7 @@ def test_a_policy_that_pays(tmp_path):
     [
         ("learning_rate", "; this optimiser has none: optimiser__max_kl sets the length of its"),
         ("n_envs", "; here it is envs"),
-        ("gamma", ". Settings are given to the constructor and stay"),
+        ("gamma", ". Settings are given to the constructor"),
         ("method", ". Settings are given to the constructor"),
         ("method_name", ". Settings are given to the constructor"),
         ("run", ". Settings are given to the constructor"),

@@ -16,6 +16,7 @@ from mppo.algorithm.networks import Mlp
 from mppo.algorithm.policies import Architecture, Policy
 from mppo.algorithm.styles import ALIKE, Style
 from mppo.algorithm.types import Network
+from mppo.errors import EnvironmentFault
 from mppo.machine.lazy import jax
 
 _SILENCE = np.zeros(1, np.float32)
@@ -40,6 +41,7 @@ class Actor:
     def __init__(self, architecture: Architecture, policy: Policy, style: Style = ALIKE):
         host: Policy = jax.device_get(policy)
         self.head, self.style = architecture.head, style
+        self._mask = slice(*architecture.mask) if architecture.mask else None
         network = architecture.network
         self._free = np.array(host.parameters.free, np.float32)
         self._filtered = architecture.filtered and not filters.is_raw(host.filter)
@@ -116,9 +118,20 @@ class Actor:
         outputs = self.outputs(observation)
         if isinstance(self.head, Gaussian):
             return outputs if noise is None else outputs + noise
+        if self._mask is not None:  # never the largest, whatever the noise
+            outputs = np.where(self._allowed(observation), outputs, -np.inf)
         if isinstance(self.head, Categorical):
             return self.head.act(outputs, _SILENCE if noise is None else noise)
         return self._act_product(self.head, outputs, noise)
+
+    def _allowed(self, observation: np.ndarray) -> np.ndarray:
+        """Which choices the observation allows; one that allows none is a fault."""
+        allowed = observation[..., self._mask] > 0.5
+        assert isinstance(self.head, Categorical)
+        starts = np.cumsum([0, *self.head.sizes[:-1]])
+        if not np.logical_or.reduceat(allowed, starts, axis=-1).all():
+            raise EnvironmentFault("a mask forbids all options of a choice; one must be allowed")
+        return allowed
 
     def _act_product(
         self, product: Product, outputs: np.ndarray, noise: np.ndarray | None

@@ -63,14 +63,16 @@ class Agent:
         episode_start: Any = None,
         deterministic: bool = False,
         own_noise: bool = False,
+        action_masks: Any = None,
     ) -> tuple[Any, Any]:
         """The action for one observation, or actions for a stack of them, and `state` unchanged.
 
         With `own_noise` actions are as noisy as in training: where the path's noise persists from
         step to step, `state` carries it. Give back what the call before returned; None, or True
-        in `episode_start`, begins anew.
+        in `episode_start`, begins anew. A policy that was trained with masks is told what is
+        allowed: by `action_masks`, or by the part of the observation that is called action_mask.
         """
-        single, flat = self._flat(observation)
+        single, flat = self._flat(self.spaces.view(observation, action_masks))
         if own_noise and not deterministic and not self.style.white:
             noise, state = self._persistent_noise(len(flat), state, episode_start)
         else:
@@ -120,6 +122,7 @@ def architecture_of(method: Method, spaces: Spaces) -> Architecture:
         method.observation_filter != "none",
         spaces.action_scale,
         any(one.filter == "none" for one in method.styles),
+        spaces.mask,
     )
 
 

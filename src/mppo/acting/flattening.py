@@ -34,6 +34,7 @@ class Plan:
     parts: tuple[Part, ...]
 
     def __init__(self, space: spaces.Space) -> None:
+        self.space = space
         self.parts = tuple(_parts(space, (), 0))
         self.size = self.parts[-1].stop if self.parts else 0
         common = np.result_type(*(part.space.dtype or np.float64 for part in self.parts))
@@ -41,6 +42,10 @@ class Plan:
         self._stacked = [(part.keys, _stack_writer(part, common)) for part in self.parts]
         self._cleared = any(_is_choice(part.space) for part in self.parts)
         self.write: Write = self._write_one()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Another process makes it anew from the space: functions within functions cannot go."""
+        return Plan, (self.space,)
 
     def _write_one(self) -> Write:
         """The function that writes one observation: all that can be settled before is settled."""

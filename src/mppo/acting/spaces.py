@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
@@ -14,6 +15,10 @@ from mppo.acting.flattening import Plan
 from mppo.algorithm.heads import Categorical, Gaussian, Head, Product
 from mppo.errors import BadRequest
 
+MASK = "action_mask"
+"""The key of a Dict observation, or of info, that says which choices are allowed."""
+SEEN = "observation"
+"""The key of what is seen beside a mask that the environment gives elsewhere."""
 LARGEST_GRID = 1000
 """Numbers of an array of several axes that is taken for a grid of symbols and flattened, as those
 of MiniGrid (7 x 7 x 3) and MinAtar (10 x 10 x 10) are; a larger one is taken for an image."""
@@ -26,6 +31,8 @@ class Spaces:
     observation: spaces.Space[Any]
     action: spaces.Space[Any]
     name: str = "environment"
+    squash: bool = False  # continuous actions go through tanh into their bounds
+    masked: bool = False  # a part of the observation says which choices are allowed
 
     @cached_property
     def observation_size(self) -> int:
@@ -53,11 +60,49 @@ class Spaces:
         self.plan.write(observation, row)
         return row
 
+    def view(self, observation: Any, mask: Any) -> Any:
+        """An observation with the mask that belongs to it."""
+        has_mask = isinstance(observation, Mapping) and MASK in observation
+        if mask is None and (has_mask or not self.masked):
+            return observation
+        if not self.masked:
+            raise BadRequest("the policy was trained without masks, and takes no action_masks")
+        if mask is None:
+            raise BadRequest(
+                "the policy was trained with masks; say what is allowed: predict(observation, "
+                "action_masks=...)"
+            )
+        mask = np.asarray(mask).astype(np.int8)
+        return {**observation, MASK: mask} if has_mask else {MASK: mask, SEEN: observation}
+
     @cached_property
     def head(self) -> Head:
         """The action distribution that fits the action space."""
-        heads = _merge([_head(leaf, self.name) for leaf in _leaves(self.action)])
+        if self.squash:
+            _refuse_unbounded(self.action, self.name)
+        heads = _merge([_head(leaf, self.name, self.squash) for leaf in _leaves(self.action)])
         return heads[0] if len(heads) == 1 else Product(tuple(heads))
+
+    @cached_property
+    def mask(self) -> tuple[int, ...]:
+        """From and to: the columns of a flat observation that say which choices are allowed."""
+        if not self.masked:
+            return ()
+        view, at = self.observation, 0
+        if not isinstance(self.head, Categorical):
+            raise BadRequest(
+                f'"{self.name}" has the action space {self.action}, and masks are for choices: '
+                "Discrete, MultiDiscrete and MultiBinary"
+            )
+        for key, part in _parts(view) if isinstance(view, spaces.Dict) else []:
+            size = Plan(part).size
+            if key == MASK and size == self.head.outputs:
+                return at, at + size
+            at += size
+        raise BadRequest(
+            f'"{self.name}" says nowhere which of its {self.head.outputs} choices are allowed: '
+            f'give it a method action_masks(), info["{MASK}"], or an observation of that name'
+        )
 
     @cached_property
     def action_scale(self) -> tuple[float, ...]:
@@ -76,7 +121,7 @@ class Spaces:
         """Flat actions [count, act] in the form a vector environment's `step` takes."""
         if isinstance(self.action, spaces.Discrete):  # by far the commonest, and in every step
             return actions[:, 0].astype(self.action.dtype) + self.action.start
-        value, used = _decode(self.action, actions, clip)
+        value, used = _decode(self.action, actions, clip, self.squash)
         assert used == actions.shape[1], (used, actions.shape)
         return value
 
@@ -111,9 +156,9 @@ def _is_numbers(space: spaces.Space) -> bool:
         return False
 
 
-def _head(space: spaces.Space, name: str) -> Gaussian | Categorical:
+def _head(space: spaces.Space, name: str, squash: bool) -> Gaussian | Categorical:
     if isinstance(space, spaces.Box) and np.issubdtype(space.dtype, np.floating):
-        return Gaussian(int(np.prod(space.shape)))
+        return Gaussian(int(np.prod(space.shape)), squash)
     if isinstance(space, spaces.Discrete):
         return Categorical((int(space.n),))
     if isinstance(space, spaces.MultiDiscrete):
@@ -133,7 +178,7 @@ def _merge(heads: list[Gaussian | Categorical]) -> list[Gaussian | Categorical]:
     for head in heads:
         last = merged[-1] if merged else None
         if isinstance(head, Gaussian) and isinstance(last, Gaussian):
-            merged[-1] = Gaussian(last.size + head.size)
+            merged[-1] = Gaussian(last.size + head.size, head.squashed)
         elif isinstance(head, Categorical) and isinstance(last, Categorical):
             merged[-1] = Categorical(last.sizes + head.sizes)
         else:
@@ -145,19 +190,22 @@ def _width(space: spaces.Space) -> int:
     return 1 if isinstance(space, spaces.Discrete) else prod(space.shape or (1,))
 
 
-def _decode(space: spaces.Space, actions: np.ndarray, clip: bool) -> tuple[Any, int]:
+def _decode(space: spaces.Space, actions: np.ndarray, clip: bool, squash: bool) -> tuple[Any, int]:
     """The leading columns of `actions` as elements of a space, and how many they were."""
     if isinstance(space, spaces.Tuple | spaces.Dict):
         values, at = {}, 0
         for key, part in _parts(space):
-            values[key], used = _decode(part, actions[:, at:], clip)
+            values[key], used = _decode(part, actions[:, at:], clip, squash)
             at += used
         return (values if isinstance(space, spaces.Dict) else tuple(values.values())), at
     count, width = actions.shape[0], _width(space)
     piece = actions[:, :width]
     if isinstance(space, spaces.Box):
         piece = piece.reshape(count, *(space.shape or ()))
-        if clip:
+        if squash:
+            low, high = space.low.astype(np.float64), space.high.astype(np.float64)
+            piece = low + (high - low) * (0.5 * (np.tanh(piece.astype(np.float64)) + 1))
+        if clip or squash:
             piece = np.clip(piece, space.low, space.high)
         return piece.astype(space.dtype, copy=False), width
     if isinstance(space, spaces.Discrete):
@@ -170,6 +218,15 @@ def _first(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _first(part) for key, part in value.items()}
     return tuple(_first(part) for part in value) if isinstance(value, tuple) else value[0]
+
+
+def _refuse_unbounded(space: spaces.Space, name: str) -> None:
+    boxes = [leaf for leaf in _leaves(space) if isinstance(leaf, spaces.Box)]
+    if not boxes or not all(leaf.is_bounded() for leaf in boxes):
+        raise BadRequest(
+            f'"{name}" has the action space {space}, and actions="squashed" needs continuous '
+            "actions with finite bounds; use clipped or raw"
+        )
 
 
 def _refuse_images(space: spaces.Space, name: str) -> None:

@@ -11,6 +11,7 @@ from mppo.algorithm.advantages import Target
 from mppo.algorithm.filters import Filter
 from mppo.algorithm.minibatches import epochs_of_minibatches
 from mppo.algorithm.networks import Mlp
+from mppo.algorithm.schedules import Rate, first, settle
 from mppo.algorithm.types import Network, PyTree
 from mppo.errors import check_ranges
 from mppo.machine.lazy import jax, jnp, optax
@@ -32,7 +33,7 @@ class Critic:
     """Passes over the batch in each iteration."""
     minibatch: int = 64
     """Samples of one step."""
-    learning_rate: float = 1e-3
+    learning_rate: Rate = 1e-3
     """Step size of Adam."""
     adam_epsilon: float = 1e-8
     """Adam's epsilon."""
@@ -42,12 +43,15 @@ class Critic:
     """The value network."""
     filtered: bool = True
     """Whether V sees standardised observations."""
+    clip: float = 0.0
+    """A fit does not gain by moving V of a state further than this from before; 0 is off."""
 
     def __post_init__(self) -> None:
-        check_ranges(self, epochs=(1, inf), minibatch=(1, inf), learning_rate=(0, inf))
+        check_ranges(self, epochs=(1, inf), minibatch=(1, inf), clip=(0, inf))
+        settle(self, learning_rate=(0, inf))
 
     def _adam(self) -> optax.GradientTransformation:
-        return optax.adam(self.learning_rate, eps=self.adam_epsilon)
+        return optax.adam(first(self.learning_rate), eps=self.adam_epsilon)
 
     def init(self, key: jax.Array, observation_size: int) -> Value:
         """A random value network."""
@@ -72,11 +76,17 @@ class Critic:
         """Regression on the mean squared error; returns the last pass's mean loss too."""
         adam = self._adam()
         x = self._seen(value, observations)
+        applied = jax.vmap(lambda net, one: self.network.apply(net, one)[0], in_axes=(None, 0))
+        samples = (x, targets, applied(value.network, x)) if self.clip else (x, targets)
 
         def loss(network: PyTree, part) -> jax.Array:
-            inputs, wanted = part
-            values = jax.vmap(lambda one: self.network.apply(network, one)[0])(inputs)
-            return jnp.mean((values - wanted) ** 2)
+            inputs, wanted, *before = part
+            values = applied(network, inputs)
+            errors = (values - wanted) ** 2
+            if before:
+                near = before[0] + jnp.clip(values - before[0], -self.clip, self.clip)
+                errors = jnp.maximum(errors, (near - wanted) ** 2)
+            return jnp.mean(errors)
 
         def step(carry, part):
             network, moments = carry
@@ -85,7 +95,7 @@ class Critic:
             return (optax.apply_updates(network, updates), moments), error
 
         (network, moments), errors = epochs_of_minibatches(
-            step, (value.network, value.optimiser), (x, targets), self.epochs, self.minibatch, key
+            step, (value.network, value.optimiser), samples, self.epochs, self.minibatch, key
         )
         last_pass = errors[-(errors.shape[0] // self.epochs) :]
         return Value(network, value.filter, moments), jnp.mean(last_pass)

@@ -17,14 +17,22 @@ import numpy as np
 from mppo.machine.lazy import jax, jnp
 
 LOG_2PI = math.log(2 * math.pi)
+NODES = 32  # of the integrals of squashed actions
 
 
 @dataclass(frozen=True)
 class Gaussian:
-    """Independent normal actions; statistics are the means, then the log standard deviations."""
+    """Independent normal actions; statistics are the means, then the log standard deviations.
+
+    A squashed one is the distribution of tanh(u), each in -1 ... 1, with u normal; an action is
+    kept as its u, so that no digit is lost at the bounds. The map is one to one and fixed: ratios,
+    KL and Fisher information are those of u. The density and the entropy are those of tanh(u).
+    """
 
     size: int
     """Number of continuous actions."""
+    squashed: bool = False
+    """Whether the environment gets tanh of an action, scaled to its bounds."""
 
     @property
     def outputs(self) -> int:
@@ -47,15 +55,26 @@ class Gaussian:
         """
         mean, log_std = jnp.split(statistics, 2)
         z = (action - mean) * jnp.exp(-log_std)
+        if self.squashed:
+            return -jnp.sum(0.5 * z**2 + log_std + 0.5 * LOG_2PI + _log_slope(action))
         return -jnp.sum(0.5 * z**2 + log_std + 0.5 * LOG_2PI)
 
     def entropy(self, statistics: jax.Array, tsallis: float = 1.0) -> jax.Array:
         """Shannon entropy, or Tsallis entropy of index `tsallis`."""
-        _, log_std = jnp.split(statistics, 2)
+        mean, log_std = jnp.split(statistics, 2)
+        if tsallis == 1.0 and self.squashed:
+            nodes, weights = _quadrature()
+            u = mean[:, None] + jnp.exp(log_std)[:, None] * nodes[None]
+            return jnp.sum(log_std + 0.5 * (LOG_2PI + 1) + _log_slope(u) @ weights)
         if tsallis == 1.0:
             return jnp.sum(log_std + 0.5 * (LOG_2PI + 1))
         q = tsallis  # integral of density^q: a Gaussian integral in each coordinate
         log_integral = jnp.sum(0.5 * (1 - q) * LOG_2PI + (1 - q) * log_std - 0.5 * math.log(q))
+        if self.squashed:  # density^q is a Gaussian of the deviation sigma / sqrt(q), times a slope
+            nodes, weights = _quadrature()
+            u = mean[:, None] + jnp.exp(log_std)[:, None] * nodes[None] / math.sqrt(q)
+            powers = jax.nn.logsumexp((1 - q) * _log_slope(u), axis=1, b=weights[None])
+            log_integral = log_integral + jnp.sum(powers)
         return (1 - jnp.exp(log_integral)) / (q - 1)
 
     def kl(self, statistics: jax.Array, other: jax.Array) -> jax.Array:
@@ -79,6 +98,17 @@ class Gaussian:
         """Sample with given noise; zero noise gives the mean (works on stacks too)."""
         mean, log_std = np.split(statistics, 2, axis=-1)
         return mean + np.exp(log_std) * noise
+
+
+def _log_slope(u: jax.Array) -> jax.Array:
+    """log(1 - tanh(u)^2), without losing digits where tanh is all but 1."""
+    return 2 * (math.log(2) - u - jax.nn.softplus(-2 * u))
+
+
+def _quadrature() -> tuple[jax.Array, jax.Array]:
+    """Gauss-Hermite nodes and weights of the mean over a standard normal number."""
+    nodes, weights = np.polynomial.hermite_e.hermegauss(NODES)
+    return jnp.asarray(nodes, jnp.float32), jnp.asarray(weights / weights.sum(), jnp.float32)
 
 
 @dataclass(frozen=True)

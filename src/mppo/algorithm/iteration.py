@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from mppo.algorithm import filters
+from mppo.algorithm import filters, rewards
 from mppo.algorithm.advantages import (
     carries_signal,
     estimate_advantages,
@@ -25,6 +25,7 @@ from mppo.algorithm.performance import (
 )
 from mppo.algorithm.policies import Architecture, Policy
 from mppo.algorithm.population import Member, member, put, slot_for
+from mppo.algorithm.schedules import at
 from mppo.algorithm.surrogate import log_probs, mean_entropy, performance_gain, statistics
 from mppo.algorithm.types import Batch, Bonus, PyTree, Trajectories
 from mppo.machine.lazy import jax, jnp
@@ -43,6 +44,7 @@ class State(NamedTuple):
     iteration: jax.Array
     key: jax.Array  # of the run; an iteration derives its own from it
     shared: PyTree = ()  # what the paths remember together
+    returns: PyTree = ()  # what is known of discounted returns, where rewards are scaled by them
 
 
 def init(method: Method, architecture: Architecture, key: jax.Array) -> State:
@@ -63,7 +65,8 @@ def init(method: Method, architecture: Architecture, key: jax.Array) -> State:
         jnp.asarray(0, jnp.int32),
         jnp.asarray(0, jnp.int32),
         run_key,
-        method.sharing.init(architecture),
+        shared=method.sharing.init(architecture),
+        returns=rewards.init() if method.reward_scaling == "returns" else (),
     )
 
 
@@ -115,11 +118,14 @@ def learn(
     i: jax.Array,
     seen: Trajectories,
     unfinished: Unfinished = "drop",
+    rates: dict[str, jax.Array] | None = None,
 ) -> tuple[State, Metrics]:
     """Lines 6-12: all that follows the rollout, as one pure function.
 
-    An update that is not finite gives back the state as it was, and says so in `finite`.
+    An update that is not finite gives back the state as it was, and says so in `finite`. `rates`
+    are the values of the method's schedules now, where it has some.
     """
+    method = at(method, rates)
     key = jax.random.fold_in(jax.random.fold_in(state.key, 1), state.iteration)
     value_key, policy_key, bonus_key = jax.random.split(key, 3)
 
@@ -130,6 +136,10 @@ def learn(
     bonus_state = state.exploration.bonus if method.bonus_apart else state.exploration
     paid = incentives(method, architecture, bonus_state, path.style, seen)
     v, shaped = i % method.value_networks, seen._replace(rewards=paid.rewards)
+    returns, unit = state.returns, 1.0
+    if method.reward_scaling == "returns":
+        returns = rewards.update(returns, shaped, method.gamma)
+        shaped, unit = rewards.scaled(returns, shaped), rewards.deviation(returns)
     value, raw, log = fit_value(method, member(state.values, v), shaped, value_key)  # lines 7-8
     towards, bonus_value = raw, ()
     if method.bonus_apart:
@@ -145,6 +155,7 @@ def learn(
     )
     length = jnp.sum(counted.lengths) / jnp.maximum(jnp.sum(counted.ended), 1)
     gain = performance_gain(paid.gain, architecture, policy, batch, length)  # line 10
+    gain = gain * unit if method.reward_scaling == "returns" else gain
     entropy = mean_entropy(architecture, policy, batch.observations, method.entropy_index)
     performance = path.performance + gain
     improved = path._replace(
@@ -163,7 +174,8 @@ def learn(
         jnp.where(sound, slot, old.current),
         old.iteration + sound,
         old.key,
-        _kept(sound, method.sharing.update(old.shared, seen, method.gamma), old.shared),
+        shared=_kept(sound, method.sharing.update(old.shared, seen, method.gamma), old.shared),
+        returns=_kept(sound, returns, old.returns),
     )
     if method.renews:
         new = _renewed(method, architecture, new, i, sound)
@@ -205,6 +217,8 @@ def measure(
     if unfinished != "drop":
         value = member(state.values, i % method.value_networks)
         beyond = method.critic.values(value, seen.next_observations)
+        if method.reward_scaling == "returns":  # J is in the task's own unit
+            beyond = beyond * rewards.deviation(state.returns)
         counted = all_episodes(seen, beyond, method.gamma, method.time_limit, unfinished)
     elif method.estimator.unit == "discounted":
         counted = episodes(seen, method.gamma, "discounted")

@@ -73,8 +73,14 @@ class Method:
     on with those that the path itself left."""
     observation_filter: Literal["per-path", "shared", "none"] = "per-path"
     """Running standardisation of what policies see."""
-    actions: Literal["auto", "raw", "clipped"] = "auto"
-    """Pass samples to the environment raw or clipped to bounds; auto: raw on the paper's tasks."""
+    actions: Literal["auto", "raw", "clipped", "squashed"] = "auto"
+    """Pass samples to the environment raw, clipped to bounds, or by tanh into them; auto: raw on
+    the paper's tasks, else clipped."""
+    action_masks: bool = False
+    """Never take a choice that the environment forbids: by action_masks(), info["action_mask"] or
+    an observation of that name."""
+    reward_scaling: Literal["none", "returns"] = "none"
+    """Learn from rewards as they are, or divided by the running deviation of discounted returns."""
     envs: int = 0
     """Environments side by side; 0: as many whole episodes as fit into a batch."""
     styles: tuple[Style, ...] = ()

@@ -13,6 +13,9 @@ from mppo.algorithm.styles import ALIKE_SCALE
 from mppo.algorithm.types import Network, PyTree
 from mppo.machine.lazy import jax, jnp
 
+FORBIDDEN = -1e8
+"""The logit of a choice that a mask forbids: finite, and its probability is exactly 0."""
+
 
 class Parameters(NamedTuple):
     """What a base optimiser changes; all of it is in TRPO's parameter vector and its KL."""
@@ -38,6 +41,7 @@ class Architecture:
     filtered: bool = True
     action_scale: tuple[float, ...] = ()  # bounds of the actions, 1 where there are none
     some_raw: bool = False  # some policies see observations as they are, by their filter's mark
+    mask: tuple[int, ...] = ()  # from and to: columns of observations that say what is allowed
 
     def init(
         self, key: jax.Array, output_scale: Any = ALIKE_SCALE, log_std: Any = 0.0, raw: Any = False
@@ -52,7 +56,10 @@ class Architecture:
     def statistics(self, policy: Policy, observation: jax.Array) -> jax.Array:
         """The statistics of the action distribution at one observation."""
         outputs = self.network.apply(policy.parameters.network, self._seen(policy, observation))
-        return self.head.statistics(outputs, policy.parameters.free)
+        statistics = self.head.statistics(outputs, policy.parameters.free)
+        if not self.mask:
+            return statistics
+        return jnp.where(observation[slice(*self.mask)] > 0.5, statistics, FORBIDDEN)
 
     def seen(self, policy: Policy, observations: jax.Array) -> jax.Array:
         """What the network gets of a stack [N, obs]."""

@@ -16,7 +16,8 @@ from itertools import pairwise, takewhile
 from typing import Any, Literal, NamedTuple, cast
 
 from mppo.algorithm.methods import COMPONENTS, Method
-from mppo.cli.parser import number, one_of, whole_number
+from mppo.algorithm.schedules import SHAPES, Rate, is_part, schedule
+from mppo.cli.parser import NotReadable, number, one_of, whole_number
 from mppo.errors import BadRequest
 from mppo.files import foreign_names
 from mppo.files.settings import component_class, hints, kind_of
@@ -107,6 +108,8 @@ def _several(kind: Any) -> bool:
 
 def _reader(kind: Any) -> tuple[Callable[[str], Any], str]:
     """What reads a value of that type, and how the help writes it."""
+    if kind == Rate:
+        return _rate, "X"
     if typing.get_origin(kind) in (typing.Union, types.UnionType):
         inner = [part for part in typing.get_args(kind) if part is not type(None)]
         read, metavar = _reader(inner[0])
@@ -120,6 +123,16 @@ def _reader(kind: Any) -> tuple[Callable[[str], Any], str]:
     return plain.get(kind, (_literal, "VALUE"))
 
 
+def _rate(text: str) -> Any:
+    """A number, or a schedule."""
+    try:
+        return schedule(text) if ":" in text or text in SHAPES else number(text)
+    except NotReadable:
+        raise
+    except ValueError as error:
+        raise NotReadable(str(error)) from None
+
+
 def add_fields(parser: argparse.ArgumentParser, value: Any, prefix: str = "") -> None:
     """A flag for every field of a component, components inside it as groups of their own."""
     kinds, texts = hints(type(value)), described(type(value))
@@ -129,7 +142,7 @@ def add_fields(parser: argparse.ArgumentParser, value: Any, prefix: str = "") ->
     inside = []
     for field in dataclasses.fields(value):
         now = getattr(value, field.name)
-        if dataclasses.is_dataclass(now):
+        if is_part(now):
             inside.append((field.name, now))
             continue
         text = " ".join(texts.get(field.name, "").split())
@@ -145,7 +158,7 @@ def rebuild(value: Any, given: dict[str, Any], prefix: str = "") -> Any:
     changes = {}
     for field in dataclasses.fields(value):
         name, now = prefix + field.name, getattr(value, field.name)
-        if dataclasses.is_dataclass(now):
+        if is_part(now):
             changes[field.name] = rebuild(now, given, f"{name}.")
         elif name in given:
             found = given[name]

@@ -34,9 +34,8 @@ def named(words: Sequence[str], own: tuple[fields.Option, ...]) -> Named:
     """The method, the components that are swapped and the environment's flags; `own` are options
     that are no fields of a method.
     """
-    swaps, env = _swaps(words), fields.env_flags(words)
-    foreign = tuple((axis, kind) for axis, kind in swaps if ":" in kind)
-    parser = _knowing_all(own, foreign, env)
+    swaps, env = swaps_of(words), fields.env_flags(words)
+    parser = _knowing_all(own, _foreign(swaps), env)
     found, rest = parser.parse_known_args(words)
     if found.method in METHODS:
         return Named(found.method, swaps, env)
@@ -45,7 +44,20 @@ def named(words: Sequence[str], own: tuple[fields.Option, ...]) -> Named:
     raise _why_not(parser, found, list(words), rest)
 
 
-def _swaps(words: Sequence[str]) -> tuple[tuple[str, str], ...]:
+def places(
+    words: Sequence[str], own: tuple[fields.Option, ...], swaps: tuple[tuple[str, str], ...] = ()
+) -> tuple[str | None, str | None]:
+    """The words that stand in the places of METHOD and ENV; `swaps` are made elsewhere."""
+    parser = _knowing_all(own, _foreign((*swaps, *swaps_of(words))), fields.env_flags(words))
+    found, _ = parser.parse_known_args(words)
+    return found.method, found.env
+
+
+def _foreign(swaps: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
+    return tuple((axis, kind) for axis, kind in swaps if ":" in kind)
+
+
+def swaps_of(words: Sequence[str]) -> tuple[tuple[str, str], ...]:
     """`--picking KIND` and its like, the last of each axis."""
     found, _ = _knowing_swaps().parse_known_args(words)
     given = {axis: kind for axis, kind in vars(found).items() if kind is not None}

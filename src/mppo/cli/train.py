@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 from mppo.algorithm.methods import COMPONENTS, METHODS, Method
 from mppo.cli import fields
-from mppo.cli.naming import named
+from mppo.cli.config import printed, with_config
+from mppo.cli.naming import Named, named
 from mppo.cli.parser import WIDEST, Parser
 from mppo.errors import BadRequest
 from mppo.files.foreign_names import answer, flag
@@ -36,6 +37,8 @@ METHOD  {methods}
 ENV     a Gymnasium id; `mppo envs` lists the tasks of the paper;
         module:id imports a module first
 
+METHOD and ENV may also stand in the file of --config.
+
 An option of several values takes all words up to the next option: put METHOD
 and ENV before it, or after --.
 
@@ -48,6 +51,8 @@ EXAMPLES = (
     "mppo train mp-trpo mppo/Maze-v0 --steps 1e6 --seed 0 --out runs/maze",
     "mppo train mp-trpo mppo/SparseHopper-v0 --paths 4 --picking.alpha 0.5",
     "mppo train ppo CartPole-v1 --steps 1e5 --network.hidden 32 32",
+    "mppo train ppo CartPole-v1 --print-config > run.toml",
+    "mppo train --config run.toml --seed 1",
 )
 CODES = """\
 0 done; 2 a request that cannot be met as it stands; 65 a fault of the
@@ -73,23 +78,45 @@ class Shown:
     """Print nothing but errors."""
 
 
+@dataclass(frozen=True)
+class FromFile:
+    """Settings from a file, which `mppo train` takes as well."""
+
+    config: str | None = field(default=None, metadata={"metavar": "FILE"})
+    """Settings from a file: TOML, or run.json of an earlier run; flags stand above it."""
+    print_config: bool = False
+    """Print the settings as such a file, and do no more."""
+    allow_imports: bool = False
+    """Import code of other packages that the file names (runs their code)."""
+
+
 def main(command: str, words: list[str], interrupts: Interrupts) -> int:
     """Train one run."""
     sys.path.append(os.getcwd())  # so that module:Class and module:id find the user's own modules
     options, method, env_kwargs = parsed(words)
+    if options.print_config:
+        print(printed(options, method, env_kwargs, _own_fields()), end="")
+        return 0
     return _train(options, method, env_kwargs, interrupts)
 
 
 def parsed(words: list[str]) -> tuple[Any, Method, dict[str, Any]]:
     """The options, the method with its fields changed, and the environment's arguments."""
-    words = _with_dashes(words)
-    found = named(words, _own_fields())
-    method = fields.swapped(METHODS[found.method], found.swaps)
-    options = parser_for(method, found.method, found.env).parse_args(words)
+    own = _own_fields()
+    words = with_config(_with_dashes(words), own, lambda some: _parser(named(some, own))[0])
+    found = named(words, own)
+    parser, method = _parser(found)
+    options = parser.parse_args(words)
     if options.method != found.method:
         raise BadRequest("it is not clear which word is METHOD; put METHOD and ENV first")
     given = vars(options)
     return options, fields.rebuild(method, given), fields.env_arguments(given)
+
+
+def _parser(found: Named) -> tuple[Parser, Method]:
+    """The parser of what the words name, and the method with its components swapped."""
+    method = fields.swapped(METHODS[found.method], found.swaps)
+    return parser_for(method, found.method, found.env), method
 
 
 @lru_cache
@@ -125,7 +152,11 @@ def _own_fields() -> tuple[fields.Option, ...]:
     """The options that are not fields of a method."""
     mine = [field.name for field in dataclasses.fields(Options) if field.name != "loggers"]
     shown = ("tensorboard", "wandb", "trackio", "quiet")
-    return fields.options_of(Options, *mine) + fields.options_of(Shown, *shown)
+    return (
+        *fields.options_of(Options, *mine),
+        *fields.options_of(Shown, *shown),
+        *fields.options_of(FromFile),
+    )
 
 
 def _help(name: str) -> str:

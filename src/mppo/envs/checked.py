@@ -17,7 +17,7 @@ from gymnasium.vector.utils import batch_space, concatenate, create_empty_array,
 from mppo.envs.contract import reset_indices
 from mppo.envs.generators import seeds_for
 from mppo.envs.robots.engine import quieten, warnings_of
-from mppo.errors import EnvironmentFault
+from mppo.errors import BadRequest, EnvironmentFault
 
 
 class CheckedEnv:
@@ -51,6 +51,8 @@ class CheckedEnv:
         self.steps, self.action = 0, None
         try:
             answer = self.env.reset(seed=seed)
+        except BadRequest:  # something of ours inside cannot be served by it
+            raise
         except Exception as error:
             self.fault("exception in reset", repr(error), error)
         if not isinstance(answer, tuple) or len(answer) != 2:

@@ -33,7 +33,12 @@ _GOING = (False, False)
 
 
 def lanes_for(envs: VectorEnv, spaces: Spaces) -> Sequence[Lane]:
-    """The lanes of a vector environment; none if it is stepped as a whole."""
+    """The lanes of a vector environment; none if it is stepped as a whole.
+
+    Compiled policies know neither tanh nor masks.
+    """
+    if spaces.squash or spaces.masked:
+        return ()
     inside = envs.env if isinstance(envs, Borrowed) else envs
     if type(inside) in (CheckedVectorEnv, CapturedVectorEnv):
         return [StepLane(checked, spaces) for checked in cast(CheckedVectorEnv, inside).checked]

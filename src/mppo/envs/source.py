@@ -47,6 +47,7 @@ class EnvSource:
     applied: tuple[Wrap, ...] = ()  # wrappers, innermost first
     from_python: bool = False  # a callable, an object, arguments beyond JSON: no name makes it
     recipe: Recipe | None = None  # how another process makes one
+    within: Callable[[tuple[Wrap, ...]], EnvSource] | None = None  # the same inside these wrappers
 
     @cached_property
     def resumes(self) -> bool:
@@ -90,6 +91,11 @@ def env_source(env: AnyEnv, /, *, wrappers: Sequence[Wrap] = (), **kwargs: Any) 
     `wrappers` are callables from environment to environment, applied in order to every single
     one; `kwargs` are arguments of the constructor of a registered one.
     """
+    within = lambda more: env_source(env, wrappers=more, **kwargs)
+    return replace(_source(env, tuple(wrappers), kwargs), within=within)
+
+
+def _source(env: AnyEnv, wrappers: tuple[Wrap, ...], kwargs: dict[str, Any]) -> EnvSource:
     if isinstance(env, str):
         return _registered(env, kwargs, tuple(wrappers))
     if isinstance(env, VectorEnv):
@@ -178,6 +184,7 @@ def _registered(env_id: str, kwargs: dict, wrappers: tuple[Wrap, ...] = ()) -> E
 
     full = f"{module}:{name}" if module else name  # so that it is found again
     of_the_paper = name in {task.id for task in envs.TASKS}
+    given = kwargs if native is None or ours is None else ours
     return EnvSource(
         full,
         make,
@@ -188,7 +195,7 @@ def _registered(env_id: str, kwargs: dict, wrappers: tuple[Wrap, ...] = ()) -> E
         of_the_paper,
         applied=wrappers,
         from_python=not _recordable(kwargs),
-        recipe=Recipe(name, spec, None, kwargs, wrappers, native is not None),
+        recipe=Recipe(name, spec, None, given, wrappers, native is not None),
     )
 
 

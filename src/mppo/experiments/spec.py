@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from mppo.algorithm.methods import Method
+from mppo.algorithm.schedules import Rate, is_part
 from mppo.errors import BadRequest
 from mppo.files import settings
 from mppo.files.changes import differences, flags
@@ -131,7 +132,7 @@ def _beyond_defaults(component: Any) -> dict[str, Any]:
     for field in dataclasses.fields(component):
         value = getattr(component, field.name)
         if value != field.default:
-            plain = not dataclasses.is_dataclass(value)
+            plain = not is_part(value)
             found[field.name] = settings.to_json(value) if plain else _beyond_defaults(value)
     return found
 
@@ -141,9 +142,11 @@ def _settled(component: Any) -> Any:
     kinds, changes = settings.hints(type(component)), {}
     for field in dataclasses.fields(component):
         value = getattr(component, field.name)
-        if dataclasses.is_dataclass(value):
+        if is_part(value):
             changes[field.name] = _settled(value)
-        elif kinds.get(field.name) is float:
+        elif kinds.get(field.name) is float or (
+            kinds.get(field.name) == Rate and type(value) is int
+        ):
             changes[field.name] = float(value)
     return dataclasses.replace(component, **changes)
 

@@ -23,7 +23,7 @@ class Part:
     """One simple part of the action: a Box, or choices, and the outputs that it is made from."""
 
     name: str  # its place in a Dict or Tuple; "" where the action has one part
-    kind: Literal["gaussian", "categorical"]
+    kind: Literal["gaussian", "squashed", "categorical"]
     shape: tuple[int, ...]
     dtype: str
     outputs: tuple[int, int]  # from, to: of the network's outputs
@@ -46,6 +46,7 @@ class Described:
     log_std: np.ndarray
     parts: list[Part]
     observation: list[dict[str, Any]]  # how an observation is flattened
+    mask: tuple[int, ...]  # from, to: numbers of the observation that say what is allowed
 
 
 def described(agent: Agent) -> Described:
@@ -67,8 +68,9 @@ def described(agent: Agent) -> Described:
         [(plain(w), plain(b)) for w, b in agent.policy.parameters.network],
         network.activation,
         plain(agent.policy.parameters.free),
-        _parts(agent.action_space, agent.clip),
+        _parts(agent.action_space, agent.clip, agent.spaces.squash),
         _observation(agent.observation_space),
+        agent.architecture.mask,
     )
 
 
@@ -81,16 +83,16 @@ def _leaves(space: spaces.Space, name: str = "") -> list[tuple[str, spaces.Space
     return [(name, space)]
 
 
-def _parts(action: spaces.Space, clip: bool) -> list[Part]:
+def _parts(action: spaces.Space, clip: bool, squash: bool) -> list[Part]:
     parts: list[Part] = []
     output = free = 0
     for name, space in _leaves(action):
         kind, sizes, start = "categorical", (), np.zeros(0, np.int64)
         low = high = np.zeros(0, np.float32)
         if isinstance(space, spaces.Box):
-            kind, width = "gaussian", int(np.prod(space.shape))
+            kind, width = "squashed" if squash else "gaussian", int(np.prod(space.shape))
             low, high = space.low.ravel(), space.high.ravel()
-            if not clip:
+            if not clip and not squash:
                 low, high = np.full(width, -np.inf), np.full(width, np.inf)
         elif isinstance(space, spaces.Discrete):
             sizes, start = (int(space.n),), np.array([space.start])
@@ -99,7 +101,7 @@ def _parts(action: spaces.Space, clip: bool) -> list[Part]:
         else:
             sizes = (2,) * int(np.prod(space.shape or (1,)))
             start = np.zeros(len(sizes))
-        outputs = len(low) if kind == "gaussian" else sum(sizes)
+        outputs = len(low) if kind != "categorical" else sum(sizes)
         parts.append(
             Part(
                 name,
@@ -143,6 +145,7 @@ def words(policy: Described, about: dict[str, Any]) -> dict[str, Any]:
         "observation": policy.observation,
         "layers": len(policy.layers),
         "activation": policy.activation,
+        **({"mask": list(policy.mask)} if policy.mask else {}),
         "action": [
             {
                 "name": part.name,

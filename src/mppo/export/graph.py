@@ -10,6 +10,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
+from mppo.algorithm.policies import FORBIDDEN
 from mppo.export.described import Described, Part, words
 
 OPSET, IR_VERSION = 17, 8  # of 2022: runtimes of all ages can read it
@@ -51,9 +52,13 @@ def as_onnx(policy: Described, about: dict[str, Any]) -> bytes:
     """
     graph = _Graph()
     outputs = _network(graph, policy)
+    if policy.mask:
+        mask = graph.piece("observation", *policy.mask)
+        allowed = graph.node("Greater", mask, graph.constant(0.5))
+        outputs = graph.node("Where", allowed, outputs, graph.constant(FORBIDDEN))
     for part in policy.parts:
         suffix = f"/{part.name}" if part.name else ""
-        if part.kind == "gaussian":
+        if part.kind != "categorical":
             _gaussian(graph, part, policy.log_std, outputs, suffix)
         else:
             _categorical(graph, part, outputs, suffix)
@@ -87,7 +92,12 @@ def _network(graph: _Graph, policy: Described) -> str:
 
 def _gaussian(graph: _Graph, part: Part, log_std: np.ndarray, outputs: str, suffix: str) -> None:
     mean = graph.piece(outputs, *part.outputs)
-    bounded = graph.node("Max", mean, graph.constant(part.low))
+    action = mean
+    if part.kind == "squashed":  # low + (high - low) (tanh + 1) / 2
+        half = (part.high - part.low) / 2
+        action = graph.node("Mul", graph.node("Tanh", mean), graph.constant(half))
+        action = graph.node("Add", action, graph.constant(part.low + half))
+    bounded = graph.node("Max", action, graph.constant(part.low))
     bounded = graph.node("Min", bounded, graph.constant(part.high))
     _action(graph, part, bounded, suffix)
     own = np.exp(log_std[slice(*part.log_std)])

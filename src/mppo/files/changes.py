@@ -1,22 +1,27 @@
 """What tells configurations apart, and the flags that lead from one to the other.
 
 A configuration is a component (a frozen dataclass) or what a file has of it (JSON with its kind).
+A schedule is one value, told by the words that the command line takes.
 """
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any, NamedTuple
 
 from mppo.algorithm.methods import METHODS, Method
+from mppo.algorithm.schedules import Called, Schedule, is_part
 from mppo.errors import BadRequest
 from mppo.files import settings
 from mppo.files.settings import kind_of, overridden
 
 MISSING: Any = type("Missing", (), {"__repr__": lambda self: "nothing"})()
 """In the place of a field that is not there."""
+SCHEDULES = ("schedule", "called")
+"""The kinds of values that are written like components and are none."""
 
 
 class Change(NamedTuple):
@@ -33,12 +38,12 @@ class Change(NamedTuple):
     @property
     def value(self) -> Any:
         """The new value, of a component its kind."""
-        return _kind(self.new)
+        return _told(self.new)
 
     @property
     def before(self) -> Any:
         """The old value, of a component its kind."""
-        return _kind(self.old)
+        return _told(self.old)
 
 
 def compare(old: Any, new: Any, afresh: bool = True, prefix: str = "") -> dict[str, Change]:
@@ -69,17 +74,28 @@ def compare(old: Any, new: Any, afresh: bool = True, prefix: str = "") -> dict[s
 def _fields(value: Any) -> dict[str, Any] | None:
     """The fields of a component; None of anything else."""
     if isinstance(value, dict):
-        return {name: item for name, item in value.items() if name != "kind"}
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        plain = {name: item for name, item in value.items() if name != "kind"}
+        return None if value.get("kind") in SCHEDULES else plain
+    if is_part(value):
         return {f.name: getattr(value, f.name) for f in dataclasses.fields(value) if f.init}
     return None
 
 
 def _kind(value: Any) -> Any:
     """The kind of a component; any other value as it is."""
-    if isinstance(value, dict):
-        return value.get("kind")
-    return kind_of(value) if _fields(value) is not None else value
+    if _fields(value) is None:
+        return value
+    return value.get("kind") if isinstance(value, dict) else kind_of(value)
+
+
+def _told(value: Any) -> Any:
+    """A component's kind, a schedule's words; a function without a name as it is."""
+    found = value
+    if isinstance(value, dict) and value.get("kind") in SCHEDULES:
+        with contextlib.suppress(BadRequest):
+            found = settings.from_json(value)
+    named = isinstance(found, Schedule) or (isinstance(found, Called) and found.function)
+    return str(found) if named else _kind(value)
 
 
 def _by_default(component: Any) -> Any:
@@ -142,6 +158,8 @@ def flags(changes: Mapping[str, Any]) -> list[str]:
 def _word(value: Any) -> str:
     if value is None:
         return "none"
+    if isinstance(value, Called) and not value.function:
+        raise BadRequest("a schedule that was given from Python has no words on a command line")
     negative = isinstance(value, float) and value < 0
     # a parser may take -1e-05 for a flag, and never -0.00001
     return f"{Decimal(str(value)):f}" if negative else str(value)

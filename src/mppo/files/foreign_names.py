@@ -34,7 +34,7 @@ NAMES: dict[str, tuple[str, ...]] = {
         "this optimiser clips nothing: `optimiser.max_kl` bounds its step",
         "this optimiser has none",
     ),
-    "clip_range_vf": ("the loss of the value network is not clipped here",),
+    "clip_range_vf": ("here it is `critic.clip`",),
     "ent_coef": ("here it is `optimiser.entropy_coefficient`", "this optimiser has none"),
     "vf_coef": (
         "there is none: the value network shares nothing with the policy and has a step size of "
@@ -47,8 +47,7 @@ NAMES: dict[str, tuple[str, ...]] = {
     ),
     "target_kl": (
         "here it is `optimiser.max_kl`",
-        "this optimiser has none: it never stops early, `optimiser.clip` and `optimiser.epochs` "
-        "bound its step",
+        "here it is `optimiser.target_kl`",
         "this optimiser has none",
     ),
     "cg_max_steps": ("here it is `optimiser.cg_iterations`", "this optimiser solves no system"),
@@ -71,7 +70,16 @@ NAMES: dict[str, tuple[str, ...]] = {
     "sde_sample_freq": ("the noise of actions is drawn anew in every step here",),
     "rollout_buffer_class": ("batches are arrays here, of `batch_size` steps",),
     "rollout_buffer_kwargs": ("batches are arrays here, of `batch_size` steps",),
-    "stats_window_size": ("returns are means over the episodes that ended in a batch here",),
+    "stats_window_size": (
+        "returns are means over the episodes that ended in a batch here, and over the last 100",
+    ),
+    "ortho_init": (
+        'here it is `network.weights` and `critic.network.weights`, "orthogonal"',
+        "here the networks are `network` and `critic.network`",
+    ),
+    "norm_reward": ('here it is `reward_scaling`, "returns"',),
+    "norm_obs": ('here it is `observation_filter`, "per-path" by default',),
+    "squash_output": ('here it is `actions`, "squashed"',),
     "device": ("networks this small are fastest on the CPU, where they always are here",),
     "n_policies": ("here it is `paths`",),
     "pick_alpha": ("here it is `picking.alpha`", 'this rule has none, picking="weighted" has'),
@@ -91,8 +99,8 @@ ON_THE_COMMAND_LINE: dict[str, tuple[str, ...]] = {
     "verbose": ("lines are printed unless there is --quiet",),
 }
 SETTINGS_STAY = (
-    "Settings are given to the constructor and stay. To go on with others, make another model with "
-    "them and hand over what was learnt: other.set_parameters(model.get_parameters())"
+    "Settings are given to the constructor. To go on with others: model.set(gamma=0.99); or make "
+    "another model and hand over what was learnt: other.set_parameters(model.get_parameters())"
 )
 _FIELD = re.compile(r"`([\w.]+)`")
 

@@ -249,5 +249,4 @@ class RunDirectory:
 
 
 def _describe(run: dict[str, Any]) -> str:
-    words = (run.get(name, "?") for name in ("method_name", "env", "seed"))
-    return "{} on {}, seed {}".format(*words)
+    return "{} on {}, seed {}".format(*(run.get(n, "?") for n in ("method_name", "env", "seed")))

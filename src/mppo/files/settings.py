@@ -14,6 +14,7 @@ from typing import Any
 from mppo.algorithm.critic import Critic
 from mppo.algorithm.methods import COMPONENTS, METHODS, Method
 from mppo.algorithm.networks import Mlp
+from mppo.algorithm.schedules import Called, Rate, Schedule, from_name
 from mppo.algorithm.styles import Style
 from mppo.errors import BadRequest, did_you_mean, in_words, no_schedule
 from mppo.files import foreign_names
@@ -25,6 +26,8 @@ _PLAIN: dict[str, type] = {
     "mlp": Mlp,
     "style": Style,
     "evaluation": Evaluation,
+    "schedule": Schedule,
+    "called": Called,
 }
 _KINDS: dict[str, type] = _PLAIN | {
     kind: component for axis in COMPONENTS.values() for kind, component in axis.items()
@@ -47,7 +50,8 @@ def to_json(value: Any) -> Any:
     ('weighted', 0.1)
     """
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        fields = {f.name: to_json(getattr(value, f.name)) for f in dataclasses.fields(value)}
+        written = [f for f in dataclasses.fields(value) if f.metadata.get("saved", True)]
+        fields = {f.name: to_json(getattr(value, f.name)) for f in written}
         return {"kind": kind_of(value), **fields}
     if isinstance(value, tuple | list):
         return [to_json(item) for item in value]
@@ -67,7 +71,7 @@ def completed(data: Any) -> Any:
     data = {name: completed(value) for name, value in data.items()}
     kind = data.get("kind")
     cls = _KINDS.get(kind) if isinstance(kind, str) else None
-    if cls is None:  # of somebody else: nothing is known of its fields
+    if cls is None or cls in (Schedule, Called):  # of somebody else, or complete as it is
         return data
     return {**to_json(cls()), **data}
 
@@ -97,7 +101,8 @@ def from_json(data: Any, allow_imports: bool = False) -> Any:
     values = {name: from_json(value, allow_imports) for name, value in given.items()}
     _check_read(cls, kind, values)
     try:
-        return cls(**values)
+        made = cls(**values)
+        return from_name(made) if allow_imports and isinstance(made, Called) else made
     except (TypeError, ValueError) as error:
         raise BadRequest(f'"{kind}": {error}') from error
 
@@ -262,7 +267,14 @@ def _replaced(target: Any, **values: Any) -> Any:
 def _check_type(target: Any, name: str, value: Any) -> None:
     """Numbers for numbers, allowed words for words; unions of components are left to use."""
     wanted = hints(type(target)).get(name, Any)
-    if typing.get_origin(wanted) is typing.Literal:
+    if wanted == Rate:
+        if isinstance(value, bool) or not (
+            isinstance(value, int | float | str | Schedule | Called) or callable(value)
+        ):
+            raise BadRequest(f"{name} is {value!r}; it must be a number or a schedule")
+        if isinstance(value, float) and not math.isfinite(value):
+            raise BadRequest(f"{name} is {value!r}; it must be finite")
+    elif typing.get_origin(wanted) is typing.Literal:
         allowed = typing.get_args(wanted)
         if value not in allowed:
             words = list(map(str, allowed))

@@ -12,6 +12,8 @@ ROLLOUT = {
     "length_mean": "rollout/ep_len_mean",
     "episodes": "rollout/episodes",
     "return_error": "rollout/ep_rew_error",
+    "recent_return_mean": "rollout/ep_rew_mean_100",
+    "recent_length_mean": "rollout/ep_len_mean_100",
 }
 TRAIN = {
     "kl": "train/approx_kl",

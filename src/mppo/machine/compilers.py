@@ -77,15 +77,17 @@ def _kept_here() -> Iterator[None]:
 
 
 @lru_cache
-def _callable_by_address(function: Callable[..., Any], signature: Any) -> Any:
-    ours = function.__module__.startswith("mppo.")  # a user's may come from anywhere
+def _callable_by_address(function: Callable[..., Any], signature: Any, kept: bool = True) -> Any:
     with _kept_here():
-        return cfunc(signature, error_model="numpy", cache=ours and _KEPT is not None)(function)
+        return cfunc(signature, error_model="numpy", cache=kept and _KEPT is not None)(function)
 
 
-def address_of(function: Callable[..., Any], signature: Any) -> int:
-    """Compile a function now, for other compiled code that calls it at this address."""
-    return _callable_by_address(function, signature).address
+def address_of(function: Callable[..., Any], signature: Any, kept: bool = True) -> int:
+    """Compile a function now, for other compiled code that calls it at this address.
+
+    What is not ours is not to be kept on disk: the files that it depends on are not known.
+    """
+    return _callable_by_address(function, signature, kept).address
 
 
 def caller(signature: Any) -> Any:

@@ -179,9 +179,25 @@ def _value(name: str, change: Change, foreign: set[str]) -> Any:
     """The new value, each part of which must be a number or a word."""
     if change.swaps or isinstance(change.new, bool):
         return change.value
+    if isinstance(change.new, dict):
+        return _schedule(change.new, name)
     ours = name.rpartition(".")[0] not in foreign
     several = isinstance(change.new, list)
     return [_field(one, name, ours) for one in (change.new if several else [change.new])]
+
+
+def _schedule(item: dict[str, Any], name: str) -> str:
+    """The words of a schedule; a function has some if it can be imported."""
+    said = item.get("function")
+    if item["kind"] == "schedule":
+        try:
+            said = str(settings.from_json(item))
+        except BadRequest:
+            said = None
+    if not isinstance(said, str) or not _WORD.fullmatch(said):
+        raise NoCommand(f"--{_dashed(name)} follows a schedule that was given from Python")
+    _refuse_main(said, "schedule")
+    return said
 
 
 def _field(item: Any, name: str, ours: bool) -> Any:

@@ -27,9 +27,9 @@ class DistributedCollector:
     """Rolls out one policy in E environments for T steps each, in the workers of a pool."""
 
     def __init__(self, setup: Setup, envs: int, pool: Pool):
-        self.setup, self.count, self.pool = setup, envs, pool
+        self.setup, self.count, self.pool, self.gamma = setup, envs, pool, setup.gamma
         self._path: int | None = None
-        self._past: list[tuple[int, int, np.ndarray]] = []  # path, iteration, actions [E, T, act]
+        self._past: list[Stretch] = []  # with the actions of all environments [E, T, act]
         self._states: list[dict[str, np.ndarray] | None] = [None] * envs
         self._home: dict[int, Worker] = {}  # the worker that has the environment as it is now
 
@@ -40,7 +40,8 @@ class DistributedCollector:
 
     def take_over(self, path: int, iteration: int, trajectories: Trajectories) -> None:
         """Go on after a first batch that was collected elsewhere."""
-        self._path, self._past = path, [(path, iteration, trajectories.actions)]
+        self._path = path
+        self._past = [Stretch(path, iteration, trajectories.actions, self.gamma)]
 
     def __call__(self, actor: Actor | Sequence[Actor], path: int, iteration: int) -> Trajectories:
         """Trajectories of the actor, or of one actor in each environment."""
@@ -48,7 +49,7 @@ class DistributedCollector:
         restart = self.setup.episodes != "continue" or path != self._path
         if restart:
             self._past, self._states = [], [None] * self.count
-        jobs = [Job(e, path, iteration, restart) for e in range(self.count)]
+        jobs = [Job(e, path, iteration, restart, self.gamma) for e in range(self.count)]
         self._path = None  # if anything goes wrong, the next batch starts new episodes
         taken = self.pool.carry_out(acting, jobs, self._prepared)
         found = [one.trajectories for one in taken]
@@ -57,7 +58,7 @@ class DistributedCollector:
         trajectories = Trajectories(*merge(one[:-1] for one in found), earlier=earlier)
         self._path, self._states = path, [one.state for one in taken]
         if self.setup.episodes == "continue" and None in self._states:
-            self._past.append((path, iteration, trajectories.actions))
+            self._past.append(Stretch(path, iteration, trajectories.actions, self.gamma))
         return trajectories
 
     def _prepared(self, worker: Worker, job: Job) -> Job:
@@ -70,7 +71,7 @@ class DistributedCollector:
             return job._replace(anew=True)
         state = self._states[e]
         past = [] if state is not None else self._past
-        before = tuple(Stretch(path, n, actions[e]) for path, n, actions in past)
+        before = tuple(one._replace(actions=one.actions[e]) for one in past)
         return job._replace(anew=True, state=state, before=before)
 
     def play(

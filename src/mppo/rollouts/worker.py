@@ -7,7 +7,7 @@ It needs NumPy, Numba and the environment; JAX stays in the process that learns.
 from __future__ import annotations
 
 import traceback
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -34,6 +34,10 @@ class Setup:
     gamma: float
     tells: bool = False  # whether environments are asked for their state after each stretch
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What is sent: spaces without what was derived from them, which may not be sendable."""
+        return {**self.__dict__, "spaces": replace(self.spaces)}
+
 
 class Stretch(NamedTuple):
     """Steps that an environment has taken: enough to take them again."""
@@ -41,6 +45,7 @@ class Stretch(NamedTuple):
     path: int
     iteration: int
     actions: np.ndarray  # [T, act]
+    gamma: float
 
 
 class Job(NamedTuple):
@@ -54,6 +59,7 @@ class Job(NamedTuple):
     path: int
     iteration: int
     restart: bool  # with new episodes
+    gamma: float  # it may change while a run goes on
     state: dict[str, np.ndarray] | None = None
     before: tuple[Stretch, ...] = ()
     anew: bool = False  # whether what the worker has of this environment is to be given up
@@ -151,11 +157,12 @@ class Stepper:
             collector.set_state(job.state)
         for stretch in job.before:
             clear(rows)
-            again = cast(Actor, Recorded(stretch.actions))
+            again, collector.gamma = cast(Actor, Recorded(stretch.actions)), stretch.gamma
             collector(again, stretch.path, stretch.iteration, rows)
         if job.restart:
             collector.forget()
         clear(rows)
+        collector.gamma = job.gamma
         if isinstance(actor, Ensemble):  # a race: every environment has a policy of its own
             actor = actor.actors[job.environment]
         trajectories = collector(actor, job.path, job.iteration, rows)

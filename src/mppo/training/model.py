@@ -21,7 +21,7 @@ from mppo.algorithm.policies import Policy
 from mppo.callbacks import Callbacks, PrintRows, ProgressBar, as_callback
 from mppo.envs.source import AnyEnv, env_source
 from mppo.errors import BadRequest
-from mppo.files import checkpoints, foreign_names, model_file
+from mppo.files import checkpoints, foreign_names, model_file, reader, settings
 from mppo.files.reader import History
 from mppo.loggers import Logger, TensorBoard
 from mppo.loggers.tensorboard import folder_below
@@ -201,12 +201,16 @@ class MPPO:
         episode_start: Any = None,
         deterministic: bool = False,
         own_noise: bool = False,
+        action_masks: Any = None,
     ) -> tuple[Any, Any]:
         """The action for one observation, or actions for a stack of them, and `state` unchanged.
 
-        With `own_noise` actions are as noisy as in training, see `Agent.predict`.
+        With `own_noise` actions are as noisy as in training, see `Agent.predict`. Where
+        `action_masks` was set, a mask says what is allowed, here or in the observation.
         """
-        return self.agent.predict(observation, state, episode_start, deterministic, own_noise)
+        return self.agent.predict(
+            observation, state, episode_start, deterministic, own_noise, action_masks
+        )
 
     def evaluate(
         self, episodes: int = 10, seed: int | None = None, deterministic: bool = False
@@ -263,6 +267,25 @@ class MPPO:
         model._set_up(run, name, Options(out=out, workers=workers), verbose)
         model._rows, model._position = found.rows, model.num_timesteps
         return model
+
+    def set(self, **changes: Any) -> MPPO:
+        """Change settings and go on: `set(optimiser__learning_rate=1e-4, gamma=0.99)`.
+
+        Keywords are as in the constructor; returns self. What was learnt stays. Settings that it
+        hangs on (network sizes, paths, ...) cannot change, and say why. A run directory describes
+        one run with one setting: set `out` to another one before.
+        """
+        method = settings.overridden(self.method, changes)
+        if method == self.method:
+            return self
+        if self.out is not None and reader.description(self.out) is not None:
+            raise BadRequest(
+                f'"{self.out}" holds the run with the settings as they were; choose another '
+                "directory first: model.out = ..., or None"
+            )
+        self.run.change(method)
+        self._agent = None
+        return self
 
     def get_env(self) -> Any:
         """The vector environment that samples come from."""

@@ -24,6 +24,7 @@ from mppo.files.model_file import Saved
 from mppo.machine.lazy import jax
 from mppo.machine.threads import available_cores
 from mppo.rollouts.evaluator import Episodes, Evaluator
+from mppo.training.preparation import prepared
 from mppo.training.programs import programs
 from mppo.training.run import Run
 
@@ -110,7 +111,7 @@ def opened(
     where = Path(directory)
     found = reader.known_description(where)
     method = described(found, allow_imports, other_env=env is not None).method
-    on = _source(where, found, env, allow_imports)
+    on = prepared(method, _source(where, found, env, allow_imports))
     architecture = architecture_of(method, on.spaces)
     like = jax.eval_shape(partial(iteration.init, method, architecture), jax.random.key(0))
     state = checkpoints.restored(like, reader.newest(where).arrays, "state")

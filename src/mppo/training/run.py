@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 import warnings
+from functools import partial
 from operator import itemgetter
 from typing import Any
 
@@ -18,6 +19,7 @@ from mppo.algorithm.methods import Method
 from mppo.algorithm.networks import Mlp
 from mppo.algorithm.performance import Unfinished
 from mppo.algorithm.policies import Architecture
+from mppo.algorithm.schedules import rates
 from mppo.algorithm.styles import ALIKE, Style
 from mppo.algorithm.types import Trajectories
 from mppo.envs.batched.maze import MazeVector
@@ -33,8 +35,10 @@ from mppo.machine.threads import available_cores
 from mppo.rollouts.collector import Collector
 from mppo.rollouts.distributed import DistributedCollector
 from mppo.rollouts.evaluator import LONGEST, Evaluator
-from mppo.training import validation
+from mppo.training import alterations, validation
+from mppo.training.preparation import prepared
 from mppo.training.programs import Programs, programs
+from mppo.training.recent import Recent
 from mppo.training.workers import Measured, WorkerOptions, collector_of
 
 Row = dict[str, Any]
@@ -72,6 +76,7 @@ class Run:
         options: WorkerOptions = WorkerOptions(),  # noqa: B008  (frozen)
     ):
         validation.check(method, steps, seed, evaluation, workers)
+        on = prepared(method, on)
         validation.refuse_sharing(on, method, evaluation)
         self._method, self.task, self.seed, self.evaluation = method, on, int(seed), evaluation
         self.steps, self.iterations = steps, math.ceil(steps / method.batch_size)
@@ -102,6 +107,7 @@ class Run:
         self._collector: Collector | DistributedCollector | None = None
         self._evaluator: Evaluator | None = None
         self._previous: int | None = None  # the pick before
+        self._recent = Recent()
         self._here = False  # whether anything was collected in these environments
         self._check: theorem.Check | None = None
         self._said_cut = False  # that evaluations are
@@ -151,6 +157,9 @@ class Run:
             getattr(self.method.picking, "start", None) == "evaluate"
         )
         learn = self.programs.measure_only if measuring else self.programs.learn
+        now = self._rates()
+        if now and not measuring:
+            learn = partial(learn, rates={name: np.float32(one) for name, one in now.items()})
         previous = self._previous
         try:
             if race.FIRST <= self.iteration <= race.rounds(self.method, self.architecture):
@@ -169,15 +178,26 @@ class Run:
                 "batch is there under fault; a smaller learning rate may help"
             )
         self.iteration += 1
+        assert self.trajectories is not None
+        self._recent.take(self.trajectories)
         check = self._check
         made = {
             "iteration": self.iteration - 1,
             "steps": self.iteration * self.method.batch_size,
             **row,
+            **now,
+            **self._recent.row(),
             "theorem_bound": None if check is None else check.bound,
             "theorem_slack": None if check is None else check.slack,
         }
         return plain(made)
+
+    def _rates(self) -> dict[str, float]:
+        """What the schedules say in this iteration, of the budget that the run has now."""
+        try:
+            return rates(self.method, 1 - self.iteration / self.iterations)
+        except ValueError as error:
+            raise BadRequest(str(error)) from error
 
     def _race(self, state: State):
         """One round of the race: a random policy in each environment."""
@@ -312,6 +332,7 @@ class Run:
 
     def move_to(self, on: EnvSource) -> None:
         """Go on in other environments of the same spaces."""
+        on = prepared(self.method, on)
         here, there = self.task.spaces, on.spaces
         if (here.observation, here.action) != (there.observation, there.action):
             raise BadRequest(
@@ -327,12 +348,24 @@ class Run:
         self._undecided = not self._wanted
         self.programs = programs(self.method, self.architecture, unfinished)
 
+    def change(self, method: Method) -> None:
+        """Go on with other settings; those that what was learnt hangs on cannot change."""
+        alterations.refuse_fixed(self.method, method)
+        validation.check(method, self.steps, self.seed, self.evaluation, self.workers)
+        architecture = architecture_of(method, self.task.spaces)
+        found = programs(method, architecture, self.unfinished)
+        alterations.refuse_misfit(self.method, method, found.init, self.state)
+        self._method, self.architecture, self.programs = method, architecture, found
+        if self._collector is not None:
+            self._collector.gamma = method.gamma
+
     def snapshot(self) -> tuple[dict[str, np.ndarray], Row]:
         """All that decides the future: arrays by name, and plain data."""
         arrays = checkpoints.named_arrays(self.state, "state")
         if self.visits is not None:
             arrays["visits"] = self.visits
         data: Row = {"iteration": self.iteration, "previous": self._previous}
+        data["recent"] = self._recent.get_state()
         if self.iteration and not self._here:
             data["moved"] = True  # to environments in which it has not been yet
         elif self.iteration and self.method.episodes != "fresh" and self.task.resumes:
@@ -367,6 +400,10 @@ class Run:
                 self.collector.set_state(carried)
             except (KeyError, TypeError, ValueError) as error:
                 raise CheckpointError(f'"{found.path}": {error}') from error
+        try:
+            self._recent.set_state(found.data.get("recent", []))
+        except ValueError as error:
+            raise CheckpointError(f'"{found.path}": {error}') from error
         self.state, self.iteration, self._previous, self.visits = state, iteration, previous, visits
         self._here = here
 

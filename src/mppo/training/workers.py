@@ -146,7 +146,7 @@ class Measured:
     """The first batch of a run, measured to see whether workers would pay."""
 
     def __init__(self, actor: Actor, spaces: Spaces):
-        observation = np.zeros((1, spaces.observation_size), np.float32)
+        observation = np.ones((1, spaces.observation_size), np.float32)  # a mask allows all
         actor.act(observation, actor.noise(np.random.default_rng(0), 1))  # compiled or loaded
         self._wall, self._busy = time.perf_counter(), time.process_time()
 

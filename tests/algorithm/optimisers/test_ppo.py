@@ -181,3 +181,38 @@ def test_gradient_norm_is_clipped():
     first = moments[: len(moments) // 2]
     length = np.sqrt(sum(float(jnp.sum(leaf**2)) for leaf in first))
     assert length == pytest.approx(0.1 * 1e-3, rel=1e-4)
+
+
+def approximate_kl(policy, batch):
+    """Mean of r - 1 - log r, by which the passes are ended."""
+    log = np.log(np.asarray(ratios(LINEAR, policy, batch)))
+    return float(np.mean(np.expm1(log) - log))
+
+
+def test_passes_end_once_the_policy_is_too_far():
+    """One minibatch a pass: the k-th step is taken exactly if the policy before it is near."""
+    policy, batch = make()
+    far = {"minibatch": N, "learning_rate": 0.03, "clip": 10.0}
+    kls = [
+        approximate_kl(update(Ppo(epochs=n, **far), policy, batch)[0], batch) for n in range(1, 9)
+    ]
+    assert kls == sorted(kls)  # each pass goes further
+    target = (kls[3] + kls[4]) / 2 / 1.5
+    stopped, state, log = update(Ppo(epochs=8, target_kl=target, **far), policy, batch)
+    assert int(log["minibatches"]) == 5  # the fifth step led beyond it, the sixth is not taken
+    expected, expected_state, _ = update(Ppo(epochs=5, **far), policy, batch)
+    np.testing.assert_allclose(as_vector(stopped), as_vector(expected), atol=1e-6)
+    counts = [int(s[0].count) for s in (state, expected_state)]
+    assert counts == [5, 5]  # Adam has not gone on either
+
+
+def test_a_target_out_of_reach_changes_nothing():
+    policy, batch = make()
+    ppo = Ppo(epochs=3, minibatch=8)
+    plain, _, log = update(ppo, policy, batch)
+    wide, _, said = update(Ppo(epochs=3, minibatch=8, target_kl=1e6), policy, batch)
+    np.testing.assert_allclose(as_vector(wide), as_vector(plain), atol=1e-6)
+    assert int(said["minibatches"]) == 3 * N // 8
+    assert "minibatches" not in log
+    with pytest.raises(ValueError, match="target_kl is -1"):
+        Ppo(target_kl=-1)

@@ -23,7 +23,7 @@ def fisher_product(architecture: Architecture, policy: Policy, observations: jax
     At equal policies that Hessian is J' M J with J the derivative of the distributions' statistics
     and M their Fisher information.
     """
-    if isinstance(architecture.network, Mlp):
+    if isinstance(architecture.network, Mlp) and not architecture.mask:
         return _in_blocks(architecture, architecture.network, policy, observations)
     return _by_linearisation(architecture, policy, observations)
 

@@ -7,21 +7,24 @@ from math import inf
 
 from mppo.algorithm.minibatches import epochs_of_minibatches
 from mppo.algorithm.policies import Architecture, Policy
+from mppo.algorithm.schedules import Rate, first, is_zero, settle
 from mppo.algorithm.surrogate import log_probs, mean_kl, ratios, statistics
 from mppo.algorithm.types import Batch, Bonus, PyTree
 from mppo.errors import check_ranges
 from mppo.machine.lazy import jax, jnp, optax
+
+STOP_BEYOND = 1.5  # times target_kl, as in the peers
 
 
 @dataclass(frozen=True)
 class Ppo:
     """Proximal policy optimisation with the settings of the paper's appendix."""
 
-    clip: float = 0.2
+    clip: Rate = 0.2
     """Probability ratios are clipped to 1 - clip ... 1 + clip (epsilon)."""
     epochs: int = 10
     """Passes over the batch."""
-    learning_rate: float = 3e-4
+    learning_rate: Rate = 3e-4
     """Step size of Adam."""
     minibatch: int = 64
     """Samples of one step."""
@@ -29,16 +32,17 @@ class Ppo:
     """Adam's epsilon, as in the base code."""
     max_gradient_norm: float = 0.0
     """Clip the gradient to this length; 0 is off, as in the base code."""
-    entropy_coefficient: float = 0.0
+    entropy_coefficient: Rate = 0.0
     """Weight of the entropy in the objective."""
+    target_kl: float = 0.0
+    """End the passes once the KL divergence of a minibatch exceeds 1.5 times this; 0 is off."""
 
     def __post_init__(self) -> None:
-        check_ranges(
-            self, clip=(1e-12, inf), epochs=(1, inf), learning_rate=(0, inf), minibatch=(1, inf)
-        )
+        check_ranges(self, epochs=(1, inf), minibatch=(1, inf), target_kl=(0, inf))
+        settle(self, clip=(1e-12, inf), learning_rate=(0, inf), entropy_coefficient=(-inf, inf))
 
     def _adam(self) -> optax.GradientTransformation:
-        adam = optax.adam(self.learning_rate, eps=self.adam_epsilon)
+        adam = optax.adam(first(self.learning_rate), eps=self.adam_epsilon)
         if not self.max_gradient_norm:
             return adam
         return optax.chain(optax.clip_by_global_norm(self.max_gradient_norm), adam)
@@ -57,17 +61,17 @@ class Ppo:
         key: jax.Array,
     ) -> tuple[Policy, PyTree, dict[str, jax.Array]]:
         """Adam on the clipped surrogate."""
-        adam = self._adam()
+        adam, clip = self._adam(), first(self.clip)
 
         def loss(parameters: PyTree, part: Batch) -> jax.Array:
             new = Policy(parameters, policy.filter)
             stats = statistics(architecture, new, part.observations)
             ratio = jnp.exp(log_probs(architecture, stats, part.actions) - part.log_probs)
-            clipped = jnp.clip(ratio, 1 - self.clip, 1 + self.clip)
+            clipped = jnp.clip(ratio, 1 - clip, 1 + clip)
             gain = jnp.mean(jnp.minimum(ratio * part.advantages, clipped * part.advantages))
-            if self.entropy_coefficient:
+            if not is_zero(self.entropy_coefficient):
                 entropy = jnp.mean(jax.vmap(architecture.head.entropy)(stats))
-                gain = gain + self.entropy_coefficient * entropy
+                gain = gain + first(self.entropy_coefficient) * entropy
             return -gain - bonus(new, part.observations)
 
         def step(carry, part: Batch):
@@ -76,17 +80,33 @@ class Ppo:
             updates, moments = adam.update(gradient, moments, parameters)
             return (optax.apply_updates(parameters, updates), moments), None
 
-        (parameters, state), _ = epochs_of_minibatches(
-            step, (policy.parameters, state), batch, self.epochs, self.minibatch, key
-        )
+        def step_or_stop(carry, part: Batch):
+            *before, going = carry
+            new = Policy(before[0], policy.filter)
+            log_ratio = jnp.log(ratios(architecture, new, part))
+            far = jnp.mean(jnp.expm1(log_ratio) - log_ratio) > STOP_BEYOND * self.target_kl
+            after, _ = step(tuple(before), part)
+            goes_on = going & ~far
+            kept = jax.tree.map(lambda a, b: jnp.where(goes_on, a, b), after, tuple(before))
+            return (*kept, goes_on), goes_on
+
+        start, log = (policy.parameters, state), {}
+        passes = (batch, self.epochs, self.minibatch, key)
+        if self.target_kl:
+            going = (*start, jnp.asarray(True))
+            (parameters, state, _), taken = epochs_of_minibatches(step_or_stop, going, *passes)
+            log = {"minibatches": jnp.sum(taken)}
+        else:
+            (parameters, state), _ = epochs_of_minibatches(step, start, *passes)
         improved = Policy(parameters, policy.filter)
         ratio = ratios(architecture, improved, batch)
         return (
             improved,
             state,
             {
+                **log,
                 "kl": mean_kl(architecture, improved, batch),
                 "surrogate_gain": jnp.mean((ratio - 1) * batch.advantages),
-                "clip_fraction": jnp.mean(jnp.abs(ratio - 1) > self.clip),
+                "clip_fraction": jnp.mean(jnp.abs(ratio - 1) > clip),
             },
         )

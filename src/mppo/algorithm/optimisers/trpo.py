@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from mppo.algorithm.optimisers.fisher import Product, fisher_product
 from mppo.algorithm.policies import Architecture, Policy
+from mppo.algorithm.schedules import Rate, first, is_zero, settle
 from mppo.algorithm.surrogate import log_probs, statistics
 from mppo.algorithm.types import Batch, Bonus
 from mppo.errors import check_ranges
@@ -40,7 +41,7 @@ class Search(NamedTuple):
 class Trpo:
     """Trust region policy optimisation with the settings of the paper's appendix."""
 
-    max_kl: float = 0.01
+    max_kl: Rate = 0.01
     """Trust region: largest mean KL divergence of a step (delta)."""
     cg_iterations: int = 20
     """Conjugate gradient steps at most."""
@@ -54,13 +55,12 @@ class Trpo:
     """A step is accepted up to max_kl times this, as in the base code (Eq. 2 would be 1)."""
     fisher_stride: int = 1
     """Fisher products on every n-th time step (the base code: 5); 1 is the whole batch."""
-    entropy_coefficient: float = 0.0
+    entropy_coefficient: Rate = 0.0
     """Weight of the entropy in the objective."""
 
     def __post_init__(self) -> None:
         check_ranges(
             self,
-            max_kl=(1e-12, inf),
             cg_iterations=(1, inf),
             damping=(0, inf),
             shrink=(1e-3, 0.999),
@@ -68,6 +68,7 @@ class Trpo:
             kl_slack=(1e-12, inf),
             fisher_stride=(1, inf),
         )
+        settle(self, max_kl=(1e-12, inf), entropy_coefficient=(-inf, inf))
 
     def init(self, parameters) -> tuple:
         """TRPO keeps nothing between updates."""
@@ -92,9 +93,9 @@ class Trpo:
             stats = statistics(architecture, new, batch.observations)
             ratio = jnp.exp(log_probs(architecture, stats, batch.actions) - batch.log_probs)
             objective = jnp.mean(ratio * batch.advantages) + bonus(new, batch.observations)
-            if self.entropy_coefficient:
+            if not is_zero(self.entropy_coefficient):
                 entropy = jnp.mean(jax.vmap(architecture.head.entropy)(stats))
-                objective = objective + self.entropy_coefficient * entropy
+                objective = objective + first(self.entropy_coefficient) * entropy
             return objective, jnp.mean(jax.vmap(architecture.head.kl)(batch.statistics, stats))
 
         (before, _), g = jax.value_and_grad(measure, has_aux=True)(theta)
@@ -103,7 +104,7 @@ class Trpo:
         solution = conjugate_gradient(hessian, g, self.cg_iterations)
         curvature = solution.x @ (g - solution.left)  # what is left of g is g - Hx
         usable = (curvature > 0) & jnp.isfinite(curvature) & (jnp.max(jnp.abs(g)) > ZERO_GRADIENT)
-        length = jnp.sqrt(2 * self.max_kl / jnp.where(usable, curvature, 1.0))
+        length = jnp.sqrt(2 * first(self.max_kl) / jnp.where(usable, curvature, 1.0))
         full = jnp.where(usable, length * solution.x, 0.0)
 
         found = self._line_search(measure, theta, full, before, usable)
@@ -131,7 +132,7 @@ class Trpo:
             objective, kl = measure(candidate)
             fits = (
                 jnp.isfinite(objective)
-                & (kl <= self.kl_slack * self.max_kl)
+                & (kl <= self.kl_slack * first(self.max_kl))
                 & (objective >= before)
                 & jnp.all(jnp.isfinite(candidate))
             )

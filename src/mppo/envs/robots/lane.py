@@ -199,4 +199,5 @@ def _stands(body: Body, numbers: np.ndarray) -> bool:
 
 def _compiled(rule: Rule, signature: Any, base: Any) -> CompiledRule:
     numbers = np.array([float(number) for number in rule.numbers(base)], np.float64)
-    return CompiledRule(address_of(rule.function, signature), numbers)
+    ours = rule.function.__module__.startswith("mppo.")
+    return CompiledRule(address_of(rule.function, signature, kept=ours), numbers)

@@ -1,0 +1,159 @@
+"""`mppo train --config FILE`: what the file says, as words before those of the command line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from mppo.algorithm.methods import COMPONENTS, METHODS
+from mppo.cli import fields
+from mppo.cli.naming import places, swaps_of
+from mppo.cli.parser import Parser
+from mppo.errors import BadRequest
+from mppo.files.foreign_names import flag
+
+NOT_IN_FILES = ("config", "print_config", "allow_imports")
+"""Options that a file cannot have: it is read because of the first, and may not allow itself more
+than it was allowed."""
+_FLAG = re.compile(r"--([\w.-]+)")
+ParserFor = Callable[[Sequence[str]], Parser]
+"""The parser of all options of the method that the words name."""
+
+
+class Asked(NamedTuple):
+    """Where settings come from, as the words say it."""
+
+    config: str | None
+    allow_imports: bool
+
+
+def with_config(
+    words: Sequence[str], own: tuple[fields.Option, ...], parser_for: ParserFor
+) -> list[str]:
+    """The words of the command line after those that their file stands for.
+
+    Flags stand above the file: of two, the last one counts. A component that a flag swaps takes
+    nothing of what the file says of another kind. METHOD and ENV are those of the file where the
+    words do not name them.
+    """
+    asked = _asked(words)
+    if asked.config is None:
+        return list(words)
+    from mppo.files import config_file
+
+    config = config_file.read(asked.config, asked.allow_imports)
+    swaps = swaps_of(words)
+    given = _without_swapped(config.settings, dict(swaps))
+    swapping = tuple((axis, str(given[axis])) for axis in COMPONENTS if axis in given)
+    method, env = _named(places(words, own, swapping), config.method, asked.config)
+    chosen = method or config.method or _missing(asked.config, "method")
+    swapped = [f"--{axis}={kind}" for axis, kind in swaps]
+    try:
+        if chosen not in METHODS:
+            parser_for([chosen])  # refuses it
+        kinds = [f"--{axis}={kind}" for axis, kind in swapping]
+        arguments = [f"--env.{name}={value!r}" for name, value in config.env_kwargs.items()]
+        start = [chosen, config.env or "ENV", *kinds, *swapped, *arguments]
+        parser = parser_for(start)
+        said = _as_words(given, parser) + arguments
+        parser.parse_args([*start, *said, "--quiet"])
+    except BadRequest as error:
+        raise BadRequest(f'"{asked.config}": {_as_keys(str(error))}') from error
+    said.append(f"--config={asked.config}")  # ends an option of several values
+    if method is None and env is None:
+        return [chosen, config.env or _missing(asked.config, "env"), *said, *words]
+    if method is None:
+        return [chosen, *said, *words]
+    if env is not None:
+        return [*said, *words]
+    end = [] if "--" in words else ["--"]
+    return [*said, *words, *end, config.env or _missing(asked.config, "env")]
+
+
+def _asked(words: Sequence[str]) -> Asked:
+    found, _ = _knowing_config().parse_known_args(list(words))
+    if found.config == "":
+        raise BadRequest("--config needs a file: settings as TOML, or the run.json of a run")
+    return Asked(found.config, found.allow_imports)
+
+
+@lru_cache
+def _knowing_config() -> Parser:
+    parser = Parser("train", "", (), add_help=False)
+    parser.add_argument("--config", nargs="?", const="")
+    parser.add_argument("--allow-imports", action="store_true")
+    return parser
+
+
+def _named(
+    words: tuple[str | None, str | None], usual: str | None, file: str
+) -> tuple[str | None, str | None]:
+    """METHOD and ENV; a word alone is ENV if it is not the name of a method."""
+    method, env = words
+    if env is None and method is not None and method not in METHODS and usual is not None:
+        method, env = None, method
+    if method is not None and usual is not None and method != usual:
+        raise BadRequest(
+            f'METHOD is "{method}", and "{file}" holds settings of "{usual}"; leave METHOD out, or '
+            f'delete the line "method" and what is only of {usual} from the file'
+        )
+    return method, env
+
+
+def _missing(file: str, name: str) -> str:
+    raise BadRequest(f'{name.upper()} is missing: neither the words nor "{file}" name it')
+
+
+def _without_swapped(settings: dict[str, Any], swaps: dict[str, str]) -> dict[str, Any]:
+    """What is left of a file's settings where flags swap components."""
+    gone = {axis for axis, kind in swaps.items() if settings.get(axis, kind) != kind}
+    return {name: value for name, value in settings.items() if name.split(".")[0] not in gone}
+
+
+def _as_words(settings: dict[str, Any], parser: Parser) -> list[str]:
+    words: list[str] = []
+    for name, value in settings.items():
+        if name in NOT_IN_FILES:
+            raise BadRequest(f'"{name}" cannot be set in a file; give it as {flag(name)}')
+        words += _option(name, value, parser)
+    return words
+
+
+def _option(name: str, value: Any, parser: Parser) -> list[str]:
+    """One setting as the words of its flag."""
+    option = flag(name)
+    takes = parser.options[option].nargs if option in parser.options else None
+    if takes == 0:
+        if not isinstance(value, bool):
+            raise BadRequest(f"{option} is {value!r}; it must be true or false")
+        group, dot, last = option.removeprefix("--").rpartition(".")
+        off = f"--{group}{dot}no-{last}"
+        return [option] if value else [off] * (off in parser.options)
+    if isinstance(value, list) and takes == "*":
+        items = [str(item) for item in value]
+        dashes = [item for item in items if item.startswith("--")]
+        if dashes:
+            raise BadRequest(f"{option} holds {dashes[0]!r}, which looks like an option")
+        return [option, *items]
+    if isinstance(value, list | dict):
+        raise BadRequest(f"{option} is {value!r}; it must be one value")
+    return [f"{option}={str(value).lower() if isinstance(value, bool) else value}"]
+
+
+def _as_keys(said: str) -> str:
+    """A complaint about options, in the words of a file."""
+    said = said.replace("unknown option", "unknown key")
+    return _FLAG.sub(lambda found: found[1].replace("-", "_"), said)
+
+
+def printed(options: Any, method: Any, env_kwargs: dict[str, Any], own: Sequence[Any]) -> str:
+    """The file that leads to the same run."""
+    from mppo.files.config_file import Config, settings_of, written
+
+    left_out = (*NOT_IN_FILES, "quiet", "from_scratch")
+    given = {one.name: getattr(options, one.name) for one in own if one.name not in left_out}
+    unset = lambda value: value is None or value is False or value in ((), [])
+    run = {name: value for name, value in given.items() if not unset(value)}
+    return written(Config(options.method, options.env, env_kwargs, run | settings_of(method)))

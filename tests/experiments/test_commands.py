@@ -104,7 +104,7 @@ def test_running_figures_is_idempotent_and_more_seeds_add_what_is_missing(
     capsys.readouterr()
     assert run("paper", "status", out) == 0
     said = capsys.readouterr().out
-    assert "10 runs: 10 done" in said
+    assert "10 runs: 10 finished" in said
     assert "figure-9" in said
 
 

@@ -47,7 +47,7 @@ def test_shares_are_of_stretches_and_sum_to_one():
         "alike": [0.0, 0.2],
     }
     for one in DATA.values():
-        assert set(name for name, _ in one["picked"]) <= set(MADE["LABELS"])
+        assert {name for name, _ in one["picked"]} <= set(MADE["LABELS"])
         assert sum(times for _, times in one["picked"]) * 5000 == one["steps"]
 
 

@@ -130,7 +130,8 @@ def is_paid(population: Member) -> jax.Array:
     lowest, highest = jnp.min(population.progress.lowest), jnp.max(population.progress.highest)
     surely = population.performance - SURE * errors_of_j(population) > lowest
     enough = population.performance - lowest >= ENOUGH * (highest - lowest)
-    return (population.record.picks > 0) & surely & enough
+    some = highest > lowest  # J has a gain in it, which is no pay
+    return (population.record.picks > 0) & surely & enough & some
 
 
 def varied(progress: Progress) -> jax.Array:

@@ -133,11 +133,9 @@ def test_styles_of_a_method_may_be_words():
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"styles": ("alike",) * 3}, "there are 3 styles for 2 paths; give at most one for each"),
         ({"styles": ("alike:bonus=1",)}, "the method has none; add --exploration curiosity"),
         ({"styles": ("alike",), "exploration": Curiosity()}, "no style takes it; give one bonus=1"),
         ({"styles": ("apart",), "race": 1}, "race is 1, which needs --picking contest"),
-        ({"styles": ("alike",), "race": 2, "picking": CONTEST}, "race is 2, which needs"),
         ({"race": 1, "picking": CONTEST}, "race is 1, which needs"),
         ({"race": -1}, "race is -1; it must be at least 0"),
         (

@@ -251,8 +251,8 @@ def test_changes_are_what_the_command_line_would_write(data):
     )
     words = []
     for field, value in changes(name, method):
-        words += [f"--{field}", *value.split(" ")] if field.endswith("hidden") else []
-        words += [] if field.endswith("hidden") else [f"--{field}={value}"]
+        several = field.endswith(("hidden", "styles"))
+        words += [f"--{field}", *value.split(" ")] if several else [f"--{field}={value}"]
     words = [word for word in words if word]
     assert parsed([name, "CartPole-v1", *words])[1] == method
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mppo.algorithm.methods import METHODS
+from mppo.algorithm.methods import METHODS, PAPER_METHODS
 from mppo.algorithm.networks import Mlp
 from mppo.algorithm.optimisers.ppo import Ppo
 from mppo.algorithm.optimisers.trpo import Trpo
@@ -30,8 +30,8 @@ PPO_TABLE = {
     "Batch Size of Optimizer": 64,
     "Coefficient of Entropy": 0.0,
 }
-TRPO_METHODS = [name for name, method in METHODS.items() if isinstance(method.optimiser, Trpo)]
-PPO_METHODS = [name for name, method in METHODS.items() if isinstance(method.optimiser, Ppo)]
+TRPO_METHODS = [n for n in PAPER_METHODS if isinstance(METHODS[n].optimiser, Trpo)]
+PPO_METHODS = [n for n in PAPER_METHODS if isinstance(METHODS[n].optimiser, Ppo)]
 
 
 @pytest.mark.parametrize("name", TRPO_METHODS)
@@ -71,6 +71,7 @@ def test_ppo_table(name):
 
 def test_seven_methods_on_either_base():
     assert len(TRPO_METHODS) == len(PPO_METHODS) == 7
+    assert {*TRPO_METHODS, *PPO_METHODS} == {*PAPER_METHODS}
 
 
 @pytest.mark.parametrize("name", METHODS)

@@ -10,7 +10,7 @@ import mppo
 from mppo.algorithm.schedules import rates
 from mppo.cli import main
 from mppo.errors import BadRequest
-from mppo.files.run_directory import rows
+from mppo.files.reader import rows
 from tests.training.test_model import BATCH, model
 from tests.training.test_resume import leave, outcome
 from tests.worlds import ledge, small

@@ -30,8 +30,9 @@ if TYPE_CHECKING:
 DEMO_METHODS = (*MAZE_METHODS, "sp-trpo")
 """The paper's three, and spread paths beside them."""
 ABOUT = """\
-TRPO, Multi-TRPO, MP-TRPO and SP-TRPO on the Maze with the same number of samples:
-live progress, a table, and one picture of returns, entropies and state visits.
+TRPO, Multi-TRPO, MP-TRPO and SP-TRPO on the Maze with the same number of
+samples: live progress, a table, and one picture of returns, entropies and state
+visits.
 Finished runs under --out are used again."""
 NOTE = (
     "thin lines: seeds, thick: their mean; below: share of all training steps spent in each cell "

@@ -8,6 +8,7 @@ same result (that numbers are finite) after a stretch of them, or before the nex
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import isfinite
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 import numpy as np
@@ -121,7 +122,9 @@ class StepLane:
             if type(answer) is not tuple or len(answer) != 5:
                 answer = self._unpacked(answer, rows, start, t)
             seen, reward, terminated, truncated, info = answer
-            rewards[t] = reward if type(reward) in _PLAIN else checked.reward(reward)
+            # looked at in the step it came: nobody steps on after a reward that is no number
+            fine = type(reward) in _PLAIN and isfinite(reward)
+            rewards[t] = reward if fine else checked.reward(reward)
             going = (terminated is False or terminated is _NO) and (
                 truncated is False or truncated is _NO
             )

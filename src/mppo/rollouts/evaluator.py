@@ -121,7 +121,7 @@ class Evaluator:
             if at == 0:
                 noise = silence if deterministic else self._noise(actor, number, e, t // BLOCK)
                 rows = Rows(noise, observations, actions, rewards)
-            stop = BLOCK if self.watch is None else at + 1
+            stop = min(BLOCK, at + LONGEST - t) if self.watch is None else at + 1
             steps = lane.run_steps(actor, limits, rows, at, stop)
             paid = rewards[at : at + steps].tolist()
             total = sum(paid, total)

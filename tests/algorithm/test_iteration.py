@@ -11,8 +11,9 @@ import pytest
 from mppo.algorithm import filters
 from mppo.algorithm.advantages import estimate_advantages
 from mppo.algorithm.critic import Critic
+from mppo.algorithm.estimates import fit_value
 from mppo.algorithm.exploration.none import no_bonus
-from mppo.algorithm.iteration import State, fit_value, iterate
+from mppo.algorithm.iteration import State, iterate
 from mppo.algorithm.methods import METHODS, Method
 from mppo.algorithm.networks import Mlp
 from mppo.algorithm.policies import Architecture

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from jax.flatten_util import ravel_pytree
 
-from mppo.algorithm import iteration
+from mppo.algorithm import estimates
 from mppo.algorithm.optimisers.fisher import fisher_product
 from mppo.algorithm.surrogate import ratios
 from mppo.cli import main
@@ -37,7 +37,7 @@ def test_the_step_is_the_natural_gradient(own):
     state = programs(method, CHOOSING).init(jax.random.key(0))
     policy = jax.tree.map(lambda leaf: leaf[0], jax.device_get(state.population.policy))
     raw = jnp.asarray(np.random.default_rng(1).normal(size=(4, 64)).astype(np.float32))
-    as_batch = jax.jit(partial(iteration.as_batch, method, CHOOSING))
+    as_batch = jax.jit(partial(estimates.as_batch, method, CHOOSING))
     batch = as_batch(policy, trajectories, raw)
     optimiser = own.NaturalGradient(max_kl=1e-3)
     no_bonus = lambda policy, observations: jnp.asarray(0.0)

@@ -13,9 +13,9 @@ from mppo.algorithm import filters
 from mppo.algorithm.advantages import carries_signal
 from mppo.algorithm.contest import Contest
 from mppo.algorithm.critic import Critic
+from mppo.algorithm.estimates import fit_value
 from mppo.algorithm.exploration.none import no_bonus
 from mppo.algorithm.heads import Categorical, Gaussian, Product
-from mppo.algorithm.iteration import fit_value
 from mppo.algorithm.methods import Method
 from mppo.algorithm.networks import Mlp
 from mppo.algorithm.paths import (

@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from mppo.algorithm import filters, rewards
-from mppo.algorithm.advantages import (
-    carries_signal,
-    estimate_advantages,
-    scale,
-    without_ends,
+from mppo.algorithm import rewards
+from mppo.algorithm.estimates import (
+    Exploring,
+    as_batch,
+    finite,
+    fit_value,
+    init_exploration,
+    kept,
+    objective,
+    with_bonus,
 )
-from mppo.algorithm.exploration.rnd import Rnd
 from mppo.algorithm.methods import Method
 from mppo.algorithm.paths import came_along, fresh_path, incentives, look, renewed, warmed_up
 from mppo.algorithm.performance import (
@@ -26,8 +29,8 @@ from mppo.algorithm.performance import (
 from mppo.algorithm.policies import Architecture, Policy
 from mppo.algorithm.population import Member, member, put, slot_for
 from mppo.algorithm.schedules import at
-from mppo.algorithm.surrogate import log_probs, mean_entropy, performance_gain, statistics
-from mppo.algorithm.types import Batch, Bonus, PyTree, Trajectories
+from mppo.algorithm.surrogate import mean_entropy, performance_gain
+from mppo.algorithm.types import PyTree, Trajectories
 from mppo.machine.lazy import jax, jnp
 
 Metrics = dict[str, Any]
@@ -61,28 +64,13 @@ def init(method: Method, architecture: Architecture, key: jax.Array) -> State:
     return State(
         jax.vmap(path)(jnp.arange(method.paths)),
         jax.vmap(value)(jnp.arange(method.value_networks)),
-        _init_exploration(method, architecture, exploration_key),
+        init_exploration(method, architecture, exploration_key),
         jnp.asarray(0, jnp.int32),
         jnp.asarray(0, jnp.int32),
         run_key,
         shared=method.sharing.init(architecture),
         returns=rewards.init() if method.reward_scaling == "returns" else (),
     )
-
-
-class Exploring(NamedTuple):
-    """The state of a bonus that has a value network of its own."""
-
-    bonus: PyTree
-    value: PyTree
-
-
-def _init_exploration(method: Method, architecture: Architecture, key: jax.Array) -> PyTree:
-    bonus = method.exploration.init(architecture, key)
-    if not method.bonus_apart:
-        return bonus
-    value = method.critic.init(jax.random.fold_in(key, 1), architecture.observation_size)
-    return Exploring(bonus, value)
 
 
 def iterate(
@@ -143,14 +131,14 @@ def learn(
     value, raw, log = fit_value(method, member(state.values, v), shaped, value_key)  # lines 7-8
     towards, bonus_value = raw, ()
     if method.bonus_apart:
-        towards, bonus_value = _with_bonus(method, state.exploration.value, seen, paid, raw, key)
+        towards, bonus_value = with_bonus(method, state.exploration.value, seen, paid, raw, key)
     batch = as_batch(method, architecture, path.policy, seen, raw, towards)
     policy, optimiser, step = method.optimiser.update(  # line 9
         architecture,
         path.optimiser,
         path.policy,
         batch,
-        _objective(method, architecture, old.shared, value, paid.bonus, key),
+        objective(method, architecture, old.shared, value, paid.bonus, key),
         policy_key,
     )
     length = jnp.sum(counted.lengths) / jnp.maximum(jnp.sum(counted.ended), 1)
@@ -165,17 +153,17 @@ def learn(
         architecture, bonus_state, path.policy, path.record.measured, seen, bonus_key
     )
     exploration = Exploring(exploration, bonus_value) if method.bonus_apart else exploration
-    sound = _finite((policy.parameters, optimiser, exploration))
+    sound = finite((policy.parameters, optimiser, exploration))
     slot = slot_for(method.replacement, state.population, i)
     new = State(
         _stored(method, old.population, state.population, i, slot, improved, sound),  # lines 11-12
-        put(old.values, v, _kept(sound, value, member(old.values, v))),
-        _kept(sound, exploration, old.exploration),
+        put(old.values, v, kept(sound, value, member(old.values, v))),
+        kept(sound, exploration, old.exploration),
         jnp.where(sound, slot, old.current),
         old.iteration + sound,
         old.key,
-        shared=_kept(sound, method.sharing.update(old.shared, seen, method.gamma), old.shared),
-        returns=_kept(sound, returns, old.returns),
+        shared=kept(sound, method.sharing.update(old.shared, seen, method.gamma), old.shared),
+        returns=kept(sound, returns, old.returns),
     )
     if method.renews:
         new = _renewed(method, architecture, new, i, sound)
@@ -243,99 +231,6 @@ def measure(
     return state, path._replace(policy=policy), outcome, counted
 
 
-def fit_value(method: Method, value, seen: Trajectories, key: jax.Array):
-    """Lines 7 and 8: the fitted value network, raw advantages [E, T] and numbers for the log."""
-    critic = method.critic
-    targets_of = lambda v: estimate_advantages(
-        seen,
-        critic.values(v, seen.observations),
-        critic.values(v, seen.next_observations),
-        method.gamma,
-        method.gae_lambda,
-        method.time_limit,
-        critic.target,
-    )
-    old = targets_of(value)
-    observations = seen.observations.reshape(-1, seen.observations.shape[-1])
-    looking = value._replace(filter=filters.update(value.filter, observations))
-    fitted, loss = critic.fit(looking, observations, old.targets.ravel(), key)
-    sound = _finite(fitted)
-    fitted = jax.tree.map(lambda new, before: jnp.where(sound, new, before), fitted, value)
-    advantages = old if method.advantages_from == "old-value" else targets_of(fitted)
-    unexplained = jnp.var(old.targets - critic.values(value, seen.observations))
-    total = jnp.var(old.targets)
-    explained = jnp.where(total > 1e-12, 1 - unexplained / jnp.maximum(total, 1e-12), 0.0)
-    log = {"value_loss": loss, "explained_variance": explained, "value_refused": ~sound}
-    return fitted, advantages.advantages, log
-
-
-def _objective(
-    method: Method, architecture: Architecture, shared: PyTree, value, bonus: Bonus, key: jax.Array
-) -> Bonus:
-    """What is added to the surrogate: the exploration's bonus and what paths share."""
-    values = lambda observations: method.critic.values(value, observations)
-    imitation = method.sharing.bonus(architecture, shared, values, jax.random.fold_in(key, 5))
-    if imitation is None:
-        return bonus
-    return lambda policy, observations: (
-        bonus(policy, observations) + imitation(policy, observations)
-    )
-
-
-def _with_bonus(method: Method, value, seen: Trajectories, paid, raw: jax.Array, key: jax.Array):
-    """Advantages of task and bonus together, and the bonus's own value network, fitted.
-
-    Both are standardised, so that the weight means the same on every task. A batch that carries no
-    signal of the task is followed by the bonus alone: what is left there is noise of V. A path that
-    gets no bonus leaves the bonus's network as it is.
-    """
-    extra = seen._replace(rewards=paid.extra)
-    if isinstance(method.exploration, Rnd) and not method.exploration.episodic:
-        extra = without_ends(extra)
-
-    def learn_it(value):
-        fitted, bonus, _ = fit_value(method, value, extra, jax.random.fold_in(key, 3))
-        task, bonus = scale(raw, "standardised"), scale(bonus, "standardised")
-        return jnp.where(carries_signal(seen), task + paid.weight * bonus, bonus), fitted
-
-    return jax.lax.cond(paid.weight > 0, learn_it, lambda value: (raw, value), value)
-
-
-def as_batch(
-    method: Method,
-    architecture: Architecture,
-    policy: Policy,
-    seen: Trajectories,
-    raw: jax.Array,
-    towards: jax.Array | None = None,
-) -> Batch:
-    """One flat stack of samples, with the distributions of the policy before its step.
-
-    `towards` are the advantages that the step follows, where they are not the task's `raw` ones.
-    """
-    observations = seen.observations.reshape(-1, seen.observations.shape[-1])
-    actions = seen.actions.reshape(-1, seen.actions.shape[-1])
-    stats = statistics(architecture, policy, observations)
-    return Batch(
-        observations,
-        actions,
-        stats,
-        log_probs(architecture, stats, actions),
-        scale((raw if towards is None else towards).ravel(), method.advantage_scaling),
-        raw.ravel(),
-    )
-
-
-def _finite(tree: PyTree) -> jax.Array:
-    """Whether all numbers of a tree are."""
-    return jnp.all(jnp.stack([jnp.all(jnp.isfinite(leaf)) for leaf in jax.tree.leaves(tree)]))
-
-
-def _kept(sound: jax.Array, new: PyTree, old: PyTree) -> PyTree:
-    """The new numbers if they are sound, else the old ones."""
-    return jax.tree.map(lambda one, other: jnp.where(sound, one, other), new, old)
-
-
 def _stored(
     method: Method,
     before: Member,
@@ -349,10 +244,10 @@ def _stored(
     # in its own place it overwrites all that line 6 wrote: XLA need not write that first
     population = before
     if method.folds:  # the first batch has moved the filters of all paths
-        population = _kept(sound, measured, before)
+        population = kept(sound, measured, before)
     elif method.replacement == "worst":
-        population = put(before, i, _kept(sound, member(measured, i), member(before, i)))
-    population = put(population, slot, _kept(sound, improved, member(before, slot)))
+        population = put(before, i, kept(sound, member(measured, i), member(before, i)))
+    population = put(population, slot, kept(sound, improved, member(before, slot)))
     return _share_filter(population, slot) if method.observation_filter == "shared" else population
 
 
@@ -363,7 +258,7 @@ def _renewed(
     key = jax.random.fold_in(jax.random.fold_in(state.key, 2), state.iteration)
     fresh = renewed(method, architecture, state.population, i, key)
     gives_up = sound & method.picking.renews(state.population, i)  # type: ignore
-    return state._replace(population=_kept(gives_up, fresh, state.population))
+    return state._replace(population=kept(gives_up, fresh, state.population))
 
 
 def _share_filter(population: Member, i: jax.Array) -> Member:

@@ -18,7 +18,7 @@ from mppo.acting.actor import Acting
 from mppo.envs.recipe import WAY_OUT
 from mppo.errors import BadRequest, in_words
 from mppo.machine.threads import available_cores
-from mppo.rollouts.collector import Buffers
+from mppo.rollouts.buffers import Buffers
 from mppo.rollouts.pool import Ready, WorkerDied
 from mppo.rollouts.worker import EpisodeJob, Job, Setup, Stepper, clear, count_filled
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from mppo.acting.spaces import Spaces
 from mppo.errors import BadRequest
-from mppo.rollouts.collector import Buffers
+from mppo.rollouts.buffers import Buffers
 
 _PLACE = Path("/dev/shm")  # where Linux keeps it
 _LINE = 64  # bytes; no two arrays share a cache line

@@ -17,7 +17,8 @@ from mppo.acting.spaces import Spaces
 from mppo.algorithm.types import Trajectories
 from mppo.envs.recipe import Recipe, number
 from mppo.errors import FAULTS, EnvironmentFault, display_hint, in_words
-from mppo.rollouts.collector import Buffers, Collector
+from mppo.rollouts.buffers import Buffers
+from mppo.rollouts.collector import Collector
 from mppo.rollouts.evaluator import Episodes, Evaluator
 
 

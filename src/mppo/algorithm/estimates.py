@@ -1,0 +1,122 @@
+"""Lines 7 to 9 in parts: the fitted value, advantages of task and bonus, batch and objective."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from mppo.algorithm import filters
+from mppo.algorithm.advantages import carries_signal, estimate_advantages, scale, without_ends
+from mppo.algorithm.exploration.rnd import Rnd
+from mppo.algorithm.methods import Method
+from mppo.algorithm.policies import Architecture, Policy
+from mppo.algorithm.surrogate import log_probs, statistics
+from mppo.algorithm.types import Batch, Bonus, PyTree, Trajectories
+from mppo.machine.lazy import jax, jnp
+
+
+class Exploring(NamedTuple):
+    """The state of a bonus that has a value network of its own."""
+
+    bonus: PyTree
+    value: PyTree
+
+
+def init_exploration(method: Method, architecture: Architecture, key: jax.Array) -> PyTree:
+    bonus = method.exploration.init(architecture, key)
+    if not method.bonus_apart:
+        return bonus
+    value = method.critic.init(jax.random.fold_in(key, 1), architecture.observation_size)
+    return Exploring(bonus, value)
+
+
+def fit_value(method: Method, value, seen: Trajectories, key: jax.Array):
+    """Lines 7 and 8: the fitted value network, raw advantages [E, T] and numbers for the log."""
+    critic = method.critic
+    targets_of = lambda v: estimate_advantages(
+        seen,
+        critic.values(v, seen.observations),
+        critic.values(v, seen.next_observations),
+        method.gamma,
+        method.gae_lambda,
+        method.time_limit,
+        critic.target,
+    )
+    old = targets_of(value)
+    observations = seen.observations.reshape(-1, seen.observations.shape[-1])
+    looking = value._replace(filter=filters.update(value.filter, observations))
+    fitted, loss = critic.fit(looking, observations, old.targets.ravel(), key)
+    sound = finite(fitted)
+    fitted = jax.tree.map(lambda new, before: jnp.where(sound, new, before), fitted, value)
+    advantages = old if method.advantages_from == "old-value" else targets_of(fitted)
+    unexplained = jnp.var(old.targets - critic.values(value, seen.observations))
+    total = jnp.var(old.targets)
+    explained = jnp.where(total > 1e-12, 1 - unexplained / jnp.maximum(total, 1e-12), 0.0)
+    log = {"value_loss": loss, "explained_variance": explained, "value_refused": ~sound}
+    return fitted, advantages.advantages, log
+
+
+def objective(
+    method: Method, architecture: Architecture, shared: PyTree, value, bonus: Bonus, key: jax.Array
+) -> Bonus:
+    """What is added to the surrogate: the exploration's bonus and what paths share."""
+    values = lambda observations: method.critic.values(value, observations)
+    imitation = method.sharing.bonus(architecture, shared, values, jax.random.fold_in(key, 5))
+    if imitation is None:
+        return bonus
+    return lambda policy, observations: (
+        bonus(policy, observations) + imitation(policy, observations)
+    )
+
+
+def with_bonus(method: Method, value, seen: Trajectories, paid, raw: jax.Array, key: jax.Array):
+    """Advantages of task and bonus together, and the bonus's own value network, fitted.
+
+    Both are standardised, so that the weight means the same on every task. A batch that carries no
+    signal of the task is followed by the bonus alone: what is left there is noise of V. A path that
+    gets no bonus leaves the bonus's network as it is.
+    """
+    extra = seen._replace(rewards=paid.extra)
+    if isinstance(method.exploration, Rnd) and not method.exploration.episodic:
+        extra = without_ends(extra)
+
+    def learn_it(value):
+        fitted, bonus, _ = fit_value(method, value, extra, jax.random.fold_in(key, 3))
+        task, bonus = scale(raw, "standardised"), scale(bonus, "standardised")
+        return jnp.where(carries_signal(seen), task + paid.weight * bonus, bonus), fitted
+
+    return jax.lax.cond(paid.weight > 0, learn_it, lambda value: (raw, value), value)
+
+
+def as_batch(
+    method: Method,
+    architecture: Architecture,
+    policy: Policy,
+    seen: Trajectories,
+    raw: jax.Array,
+    towards: jax.Array | None = None,
+) -> Batch:
+    """One flat stack of samples, with the distributions of the policy before its step.
+
+    `towards` are the advantages that the step follows, where they are not the task's `raw` ones.
+    """
+    observations = seen.observations.reshape(-1, seen.observations.shape[-1])
+    actions = seen.actions.reshape(-1, seen.actions.shape[-1])
+    stats = statistics(architecture, policy, observations)
+    return Batch(
+        observations,
+        actions,
+        stats,
+        log_probs(architecture, stats, actions),
+        scale((raw if towards is None else towards).ravel(), method.advantage_scaling),
+        raw.ravel(),
+    )
+
+
+def finite(tree: PyTree) -> jax.Array:
+    """Whether all numbers of a tree are."""
+    return jnp.all(jnp.stack([jnp.all(jnp.isfinite(leaf)) for leaf in jax.tree.leaves(tree)]))
+
+
+def kept(sound: jax.Array, new: PyTree, old: PyTree) -> PyTree:
+    """The new numbers if they are sound, else the old ones."""
+    return jax.tree.map(lambda one, other: jnp.where(sound, one, other), new, old)

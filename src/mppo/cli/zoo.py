@@ -95,9 +95,7 @@ def _run(options: Any, those: Sequence[Tuned]) -> int:
         raise BadRequest("--out is missing; give the directory of the runs: --out runs/zoo")
     if options.seeds < 1:
         raise BadRequest(f"--seeds is {options.seeds}; it must be at least 1")
-    runs = distinct(
-        run_of(one, seed, _canonical) for seed in range(options.seeds) for one in those
-    )
+    runs = distinct(run_of(one, seed, _canonical) for seed in range(options.seeds) for one in those)
     grid, on = Grid(usable(options.out)), workers(options)
     grid.remember("zoo", runs)
     code = carry_out(grid, runs, on)

@@ -34,9 +34,7 @@ def chosen(those: Iterable[Tuned], only: Sequence[str]) -> list[Tuned]:
         if word not in known:
             hint = did_you_mean(word, known) or "; give METHOD, ENV or METHOD/ENV of mppo zoo"
             raise BadRequest(f'--only names "{word}", of which there is no entry{hint}')
-    return [
-        one for one, called in zip(those, names, strict=True) if not only or called & set(only)
-    ]
+    return [one for one, called in zip(those, names, strict=True) if not only or called & set(only)]
 
 
 def run_of(one: Tuned, seed: int, canonical: Canonical) -> RunSpec:

@@ -1,4 +1,4 @@
-"""A search for settings as a TOML file: what is searched, between which bounds, with what effort."""
+"""A search for settings as a TOML file: which fields, between which bounds, with what effort."""
 
 from __future__ import annotations
 

@@ -145,9 +145,10 @@ class Trials:
             return
         for name, value in wanted.items():
             if there.get(name) != value:
+                before, now = json.dumps(there.get(name)), json.dumps(value)
                 raise BadRequest(
-                    f'"{self.root}" holds a search in which {name} was {json.dumps(there.get(name))}'
-                    f", now {json.dumps(value)}; choose another --out"
+                    f'"{self.root}" holds a search in which {name} was {before}, now {now}; choose '
+                    "another --out"
                 )
 
     def work(self) -> None:

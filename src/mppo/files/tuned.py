@@ -18,7 +18,7 @@ from mppo.files.settings import by_dotted_name, unknown_method
 
 FILE = Path(__file__).with_name("tuned.toml")
 HEADER = """\
-# Settings that are known to work: `mppo train METHOD ENV --tuned` takes them, `mppo zoo` lists them.
+# Settings known to work: `mppo train METHOD ENV --tuned` takes them, `mppo zoo` lists them.
 # Every entry says where its settings come from. Its returns are the final scores of seeds 0, 1, ...
 # (mean of the last tenth of the evaluations); an empty list means: not measured yet.
 # `mppo zoo update DIR` writes returns and seconds; the rest is edited by hand.

@@ -11,9 +11,24 @@ from mppo.files.settings import overridden
 from mppo.training.options import Options
 from mppo.training.start import tuned_settings, with_tuned
 
-EVERYWHERE = """CartPole-v1 Acrobot-v1 Pendulum-v1 MountainCar-v0 MountainCarContinuous-v0 LunarLander-v3
-BipedalWalker-v3 InvertedPendulum-v5 InvertedDoublePendulum-v5 Reacher-v5 Swimmer-v5 Hopper-v5
-HalfCheetah-v5 Walker2d-v5 Ant-v5 MiniGrid-DoorKey-5x5-v0""".split()
+EVERYWHERE = [
+    "CartPole-v1",
+    "Acrobot-v1",
+    "Pendulum-v1",
+    "MountainCar-v0",
+    "MountainCarContinuous-v0",
+    "LunarLander-v3",
+    "BipedalWalker-v3",
+    "InvertedPendulum-v5",
+    "InvertedDoublePendulum-v5",
+    "Reacher-v5",
+    "Swimmer-v5",
+    "Hopper-v5",
+    "HalfCheetah-v5",
+    "Walker2d-v5",
+    "Ant-v5",
+    "MiniGrid-DoorKey-5x5-v0",
+]
 EXPLORED = {"MountainCarContinuous-v0", "MountainCar-v0", "MiniGrid-DoorKey-5x5-v0"}
 
 

@@ -51,7 +51,8 @@ def main(command: str, words: list[str], interrupts: Interrupts) -> int:
     sys.path.append(os.getcwd())  # so that module:Class and module:id find the user's own modules
 
     from mppo.experiments.search import read
-    from mppo.experiments.trials import Trials, optuna
+    from mppo.experiments.study import optuna
+    from mppo.experiments.trials import Trials
 
     optuna()  # a missing extra is said before anything is begun
     told = (lambda line: None) if options.quiet else (lambda line: print(line, flush=True))

@@ -12,10 +12,8 @@ go on from their checkpoints.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import json
 import math
-import os
 import time
 import warnings
 from collections.abc import Callable, Sequence
@@ -28,7 +26,15 @@ import numpy as np
 from mppo.callbacks import Callback, Row
 from mppo.envs.wrapping import imported_wrapper
 from mppo.errors import BadRequest, LearningFault, SettingsWarning
-from mppo.experiments.search import Choices, Numbers, Search
+from mppo.experiments.search import Search
+from mppo.experiments.study import (
+    asked_values,
+    distributions,
+    importances,
+    opened_study,
+    optuna,
+    sampler,
+)
 from mppo.files import reader
 from mppo.files.atomic import Lock, locked, turn
 from mppo.machine.signals import Interrupts
@@ -37,8 +43,6 @@ from mppo.training.options import Options
 from mppo.training.start import begun
 
 LOOK_AGAIN = 0.5  # seconds between looks at what other processes do
-STARTUP_TRIALS = 5  # that are never given up
-WARM_UP = 0.2  # of the evaluations, before which no trial is given up
 
 
 class Trial(NamedTuple):
@@ -52,31 +56,6 @@ class Trial(NamedTuple):
     values: dict[str, Any]
     why: str
     folder: str
-
-
-def optuna() -> Any:
-    """The package, imported at its first use."""
-    try:
-        import optuna as package
-    except ImportError:
-        raise BadRequest('mppo search needs Optuna: pip install "mppo[search]"') from None
-    package.logging.set_verbosity(package.logging.ERROR)
-    return package
-
-
-class _JournalLock:
-    """What Optuna takes for a lock of its journal: one that the kernel ends with its holder."""
-
-    def __init__(self, file: Path):
-        self._file, self._descriptor = file, -1
-
-    def acquire(self) -> bool:
-        self._descriptor = os.open(self._file, os.O_RDWR | os.O_CREAT, 0o644)
-        fcntl.flock(self._descriptor, fcntl.LOCK_EX)
-        return True
-
-    def release(self) -> None:
-        os.close(self._descriptor)
 
 
 class Reports(Callback):
@@ -117,23 +96,12 @@ class Trials:
     """Called after each trial, by one process at a time."""
 
     def __post_init__(self) -> None:
-        package = optuna()
         try:
             self.root.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise BadRequest(f'cannot write to "{self.root}": {error.strerror}') from error
-        journal = package.storages.journal
-        lock: Any = _JournalLock(self.root / "journal.lock")
-        backend = journal.JournalFileBackend(str(self.root / "trials.journal"), lock_obj=lock)
-        warm_up = int(WARM_UP * self.search.steps / self.search.evaluation.every)
         with turn(self.root / "turn"):
-            self.study = package.create_study(
-                storage=package.storages.JournalStorage(backend),
-                study_name="search",
-                direction="maximize",
-                load_if_exists=True,
-                pruner=package.pruners.MedianPruner(STARTUP_TRIALS, warm_up),
-            )
+            self.study = opened_study(self.search, self.root)
             self._refuse_other()
 
     def _refuse_other(self) -> None:
@@ -189,28 +157,16 @@ class Trials:
 
     def importances(self) -> dict[str, float]:
         """How much of the differences between good and other trials each field explains."""
-        package = optuna()
-        evaluator = package.importance.PedAnovaImportanceEvaluator()
-        with contextlib.suppress(Exception), warnings.catch_warnings():
-            warnings.simplefilter("error")  # too few trials, or all alike
-            found = package.importance.get_param_importances(self.study, evaluator=evaluator)
-            return {name: share for name, share in found.items() if math.isfinite(share)}
-        return {}
+        return importances(self.study)
 
     def _described(self, one: Any, lost: set[int]) -> Trial:
         names = {"COMPLETE": "complete", "PRUNED": "pruned", "FAIL": "failed"}
         state = names.get(one.state.name, one.state.name.lower())
         state = "lost" if one.number in lost else state
         value = one.value if state in ("complete", "pruned") else None
-        values = {name: self._value(name, found) for name, found in one.params.items()}
+        values = asked_values(self.search, one.params)
         folder = f"{one.user_attrs.get('again', one.number):04}"
         return Trial(one.number, state, value, values, one.user_attrs.get("why", ""), folder)
-
-    def _value(self, name: str, found: Any) -> Any:
-        said = self.search.space[name]
-        if isinstance(said, Choices) and isinstance(found, str) and found not in said.values:
-            return next(value for value in said.values if _as_choice(value) == found)
-        return found
 
     def _take(self) -> tuple[Any, Lock] | None:
         """The next trial, held by this process; None where all are done or under way."""
@@ -222,19 +178,11 @@ class Trials:
         waits = any(one.state == "waiting" for one in there)
         if not waits and len(there) >= self.search.trials:
             return None
-        self.study.sampler = self._sampler(len(there))
-        trial = self.study.ask(_distributions(self.search))
+        self.study.sampler = sampler(self.search, len(there))
+        trial = self.study.ask(distributions(self.search))
         folder = self._folder(trial)
         folder.mkdir(parents=True, exist_ok=True)
         return trial, Lock(folder)
-
-    def _sampler(self, number: int) -> Any:
-        """New for every trial, so that a search that goes on asks what it would have asked."""
-        mixed = np.random.SeedSequence([self.search.sampler_seed, number]).generate_state(1)
-        samplers = optuna().samplers
-        if self.search.sampler == "random":
-            return samplers.RandomSampler(seed=int(mixed[0]))
-        return samplers.TPESampler(seed=int(mixed[0]), constant_liar=True)
 
     def _folder(self, trial: Any) -> Path:
         return self.root / "trials" / f"{trial.user_attrs.get('again', trial.number):04}"
@@ -271,8 +219,8 @@ class Trials:
 
     def _score(self, trial: Any) -> tuple[float | None, str]:
         """The mean final score of the seeds; or why there is none: a word, or a reason."""
-        values = {name: self._value(name, found) for name, found in trial.params.items()}
-        method, scores = self.search.with_fields(values), []
+        method = self.search.with_fields(asked_values(self.search, trial.params))
+        scores: list[float] = []
         for seed in range(self.search.seeds):
             reports = Reports(trial, self.search, scores)
             folder = self._folder(trial) / f"seed-{seed}"
@@ -314,22 +262,3 @@ def _was_pruned(folder: Path) -> bool:
     """Whether a run was stopped before its end, by a process that could not say so any more."""
     final = reader.json_object(folder / "final.json", reader.LARGEST_RUN) or {}
     return bool(final.get("stopped_by_callback"))
-
-
-def _distributions(search: Search) -> dict[str, Any]:
-    kinds = optuna().distributions
-    return {name: _distribution(one, kinds) for name, one in search.space.items()}
-
-
-def _distribution(one: Numbers | Choices, kinds: Any) -> Any:
-    if isinstance(one, Choices):
-        return kinds.CategoricalDistribution([_as_choice(value) for value in one.values])
-    if one.whole:
-        return kinds.IntDistribution(int(one.low), int(one.high), one.log, int(one.step or 1))
-    return kinds.FloatDistribution(one.low, one.high, one.log, one.step)
-
-
-def _as_choice(value: Any) -> Any:
-    """What Optuna can keep: lists are written as words."""
-    plain = value is None or isinstance(value, bool | int | float | str)
-    return value if plain else json.dumps(value)

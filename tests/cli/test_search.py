@@ -16,7 +16,9 @@ from mppo.cli.train import parsed
 from mppo.errors import BadRequest, LearningFault
 from mppo.experiments.search import Choices, Numbers, read
 from mppo.experiments.trials import Trials
+from mppo.files.atomic import locked
 from mppo.files.reader import rows
+from mppo.machine.signals import Interrupts
 from tests.cli.test_cli import run
 
 FILE = """\
@@ -168,6 +170,38 @@ def test_a_lost_trial_is_repeated_once_and_counted_once(made_up, file, tmp_path)
     assert told(again) == told(whole)  # and what was asked later is what would have been asked
     again.work()
     assert len(again.all()) == 4
+
+
+def test_a_trial_is_held_until_it_is_told(made_up, file, tmp_path, monkeypatch):
+    """Another process that looks between the two would take it for lost."""
+    folder, seen, tell = tmp_path / "out" / "trials" / "0000", [], Trials._tell
+
+    def looking(trials, *said):
+        seen.append(locked(folder))
+        tell(trials, *said)
+
+    monkeypatch.setattr(Trials, "_tell", looking)
+    trials = Trials(search_of(file)._replace(trials=1), tmp_path / "out")
+    trials.work()
+    assert seen == [True]
+    assert not locked(folder)
+
+
+def test_a_signal_gives_the_trial_back(made_up, file, tmp_path, monkeypatch):
+    interrupts = Interrupts()
+
+    def stopped(trials, method, seed, folder, reports):
+        interrupts.received = signal.SIGTERM
+        return []
+
+    monkeypatch.setattr(Trials, "_train", stopped)
+    trials = Trials(search_of(file), tmp_path / "out", interrupts)
+    trials.work()
+    assert [one.state for one in trials.all()] == ["lost", "waiting"]
+    monkeypatch.setattr(Trials, "_train", played)
+    again = Trials(search_of(file), tmp_path / "out")
+    again.work()
+    assert [one.state for one in again.counted()] == ["complete"] * 3
 
 
 def test_more_trials_go_on_and_another_search_is_refused(made_up, file, tmp_path):

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from mppo.files.tuned import Tuned
 
 ABOUT = """\
-The settings that `mppo train METHOD ENV --tuned` takes. Without a job, `mppo zoo`
-lists them with their returns, steps and command. JOB is one of
+The settings that `mppo train METHOD ENV --tuned` takes. Without a job, they are
+listed with their returns, steps and command. JOB is one of
 
   run         measure them anew, as a grid of runs; the same call goes on
   update DIR  write the returns of such a grid into the package's tuned.toml

@@ -161,7 +161,7 @@ class Trials:
 
     def _described(self, one: Any, lost: set[int]) -> Trial:
         names = {"COMPLETE": "complete", "PRUNED": "pruned", "FAIL": "failed"}
-        state = names.get(one.state.name, one.state.name.lower())
+        state: str = names.get(one.state.name) or one.state.name.lower()
         state = "lost" if one.number in lost else state
         value = one.value if state in ("complete", "pruned") else None
         values = asked_values(self.search, one.params)
@@ -197,25 +197,29 @@ class Trials:
         self.study.enqueue_trial(trial.params, user_attrs={"again": origin})
 
     def _try(self, trial: Any, lock: Lock) -> None:
+        with contextlib.ExitStack() as held:
+            held.callback(lock.release)
+            try:
+                score, why = self._score(trial)
+            except (BadRequest, LearningFault) as error:
+                score, why = None, " ".join(str(error).split())
+            with turn(self.root / "turn"):
+                self._tell(trial, score, why)
+                held.close()  # not before: others would take the trial for lost
+
+    def _tell(self, trial: Any, score: float | None, why: str) -> None:
         state = optuna().trial.TrialState
-        try:
-            score, why = self._score(trial)
-        except (BadRequest, LearningFault) as error:
-            score, why = None, " ".join(str(error).split())
-        finally:
-            lock.release()
-        with turn(self.root / "turn"):
-            if why == "stopped":
-                self._repeat(trial.number)
-                return
-            if why and why != "pruned":
-                trial.set_user_attr("why", why)
-            told = state.PRUNED if why == "pruned" else state.FAIL if why else None
-            self.study.tell(trial, score if told is None else None, state=told)
-            done = [one for one in self.counted() if one.state not in ("running", "waiting")]
-            value = f"{score:.2f}" if score is not None and not why else why
-            self.told(f"trial {trial.number}: {value} ({len(done)} of {self.search.trials})")
-            self.publish(self)
+        if why == "stopped":
+            self._repeat(trial.number)
+            return
+        if why and why != "pruned":
+            trial.set_user_attr("why", why)
+        told = state.PRUNED if why == "pruned" else state.FAIL if why else None
+        self.study.tell(trial, score, state=told)
+        done = [one for one in self.counted() if one.state not in ("running", "waiting")]
+        value = f"{score:.2f}" if score is not None else why
+        self.told(f"trial {trial.number}: {value} ({len(done)} of {self.search.trials})")
+        self.publish(self)
 
     def _score(self, trial: Any) -> tuple[float | None, str]:
         """The mean final score of the seeds; or why there is none: a word, or a reason."""

@@ -14,7 +14,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 DISTRIBUTIONS = {"PIL": "pillow"}  # where import and distribution differ by more than - and _
 # Runs in an interpreter that has the peers and not mppo.
 ELSEWHERE = {"mppo.bench.peer_script"}
-EXTRAS_OF_USERS = ("report", "export", "video", "tensorboard", "track", "ray")
+EXTRAS_OF_USERS = ("report", "export", "video", "tensorboard", "track", "ray", "search")
 
 
 def distribution(requirement):

@@ -1,11 +1,11 @@
-"""`mppo train --config FILE`: what the file says, as words before those of the command line."""
+"""`mppo train --config FILE` and `--tuned`: settings from elsewhere, as words before the others."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mppo.algorithm.methods import COMPONENTS, METHODS
 from mppo.cli import fields
@@ -13,8 +13,12 @@ from mppo.cli.naming import places, swaps_of
 from mppo.cli.parser import Parser
 from mppo.errors import BadRequest
 from mppo.files.foreign_names import flag
+from mppo.files.settings import kind_of
 
-NOT_IN_FILES = ("config", "print_config", "allow_imports")
+if TYPE_CHECKING:
+    from mppo.files.config_file import Config
+
+NOT_IN_FILES = ("config", "tuned", "print_config", "allow_imports")
 """Options that a file cannot have: it is read because of the first, and may not allow itself more
 than it was allowed."""
 _FLAG = re.compile(r"--([\w.-]+)")
@@ -27,6 +31,7 @@ class Asked(NamedTuple):
 
     config: str | None
     allow_imports: bool
+    tuned: bool
 
 
 def with_config(
@@ -39,6 +44,8 @@ def with_config(
     words do not name them.
     """
     asked = _asked(words)
+    if asked.tuned:
+        return _with_tuned(words, own, parser_for)
     if asked.config is None:
         return list(words)
     from mppo.files import config_file
@@ -76,14 +83,44 @@ def _asked(words: Sequence[str]) -> Asked:
     found, _ = _knowing_config().parse_known_args(list(words))
     if found.config == "":
         raise BadRequest("--config needs a file: settings as TOML, or the run.json of a run")
-    return Asked(found.config, found.allow_imports)
+    if found.tuned and found.config is not None:
+        raise BadRequest("--tuned and --config both give settings; leave out one of them")
+    return Asked(found.config, found.allow_imports, found.tuned and not found.help)
+
+
+def _with_tuned(
+    words: Sequence[str], own: tuple[fields.Option, ...], parser_for: ParserFor
+) -> list[str]:
+    """The words after those that the tuned settings of their METHOD and ENV stand for."""
+    from mppo.files import tuned
+
+    method, env = places(words, own)
+    if method is None or env is None:
+        raise BadRequest("--tuned needs METHOD and ENV: mppo train METHOD ENV --tuned")
+    found: Config = tuned.as_config(tuned.find(method, env, _env_arguments(words)))
+    swaps = dict(swaps_of(words))
+    kinds = {axis: kind_of(getattr(METHODS[method], axis)) for axis in swaps}
+    given = _without_swapped(kinds | found.settings, swaps)
+    start = [method, env, *(f"--{axis}={kind}" for axis, kind in swaps.items())]
+    said = _as_words({name: given[name] for name in given if name not in kinds}, parser_for(start))
+    return [*said, "--tuned", *words]  # a switch ends an option of several values
+
+
+def _env_arguments(words: Sequence[str]) -> dict[str, Any]:
+    """What the words say of the environment's constructor."""
+    parser = Parser("train", "", (), add_help=False)
+    fields.add_env_flags(parser, fields.env_flags(words))
+    found, _ = parser.parse_known_args(list(words))
+    return fields.env_arguments(vars(found))
 
 
 @lru_cache
 def _knowing_config() -> Parser:
     parser = Parser("train", "", (), add_help=False)
     parser.add_argument("--config", nargs="?", const="")
-    parser.add_argument("--allow-imports", action="store_true")
+    for switch in ("--allow-imports", "--tuned"):
+        parser.add_argument(switch, action="store_true")
+    parser.add_argument("-h", "--help", action="store_true")
     return parser
 
 

@@ -20,10 +20,11 @@ SOME_FAILED = 1
 CODES = "0 done; 1 some runs failed; 2 bad request; 130 stopped and saved"
 
 
-def add_engine_options(parser: argparse.ArgumentParser) -> None:
+def add_engine_options(parser: argparse.ArgumentParser, needs_out: bool = True) -> None:
     """The options that say where and how many runs are carried out."""
     add = parser.add_argument
-    add("--out", required=True, metavar="DIR", help="directory of the grid; may exist already")
+    about = "directory of the grid; may exist already"
+    add("--out", required=needs_out, metavar="DIR", help=about)
     add("--jobs", type=whole_number, default=0, metavar="N", help="runs side by side (all cores)")
     add("--engine", choices=("local", "ray"), default="local", help="this machine, or Ray")
     add("--low-priority", action="store_true", help="leave the cores to whatever else runs here")

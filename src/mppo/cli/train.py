@@ -51,6 +51,7 @@ EXAMPLES = (
     "mppo train mp-trpo mppo/Maze-v0 --steps 1e6 --seed 0 --out runs/maze",
     "mppo train mp-trpo mppo/SparseHopper-v0 --paths 4 --picking.alpha 0.5",
     "mppo train ppo CartPole-v1 --steps 1e5 --network.hidden 32 32",
+    "mppo train ppo LunarLander-v3 --tuned",
     "mppo train ppo CartPole-v1 --print-config > run.toml",
     "mppo train --config run.toml --seed 1",
 )
@@ -84,6 +85,8 @@ class FromFile:
 
     config: str | None = field(default=None, metadata={"metavar": "FILE"})
     """Settings from a file: TOML, or run.json of an earlier run; flags stand above it."""
+    tuned: bool = False
+    """Settings known to work on this task, which `mppo zoo` lists; flags stand above them."""
     print_config: bool = False
     """Print the settings as such a file, and do no more."""
     allow_imports: bool = False

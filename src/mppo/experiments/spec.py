@@ -43,6 +43,8 @@ class RunSpec:
     seed: int
     steps: int
     evaluation: Evaluation = GRID_EVALUATION
+    wrappers: tuple[str, ...] = ()
+    """Names of callables around each environment, module:callable."""
 
     @property
     def overrides(self) -> dict[str, Any]:
@@ -83,6 +85,7 @@ class RunSpec:
             "seed": self.seed,
             "steps": self.steps,
             "evaluation": settings.to_json(self.evaluation),
+            **({"wrappers": list(self.wrappers)} if self.wrappers else {}),
         }
 
     def arguments(self) -> list[str]:
@@ -91,6 +94,7 @@ class RunSpec:
         words = ["train", self.name, self.env]
         words += flags({"seed": self.seed, "steps": self.steps, **asked})
         words += [f"--env.{name}={value!r}" for name, value in self.env_kwargs]
+        words += ["--wrappers", *self.wrappers] if self.wrappers else []
         return words + flags(self.overrides)
 
 
@@ -102,6 +106,7 @@ def spec(
     overrides: dict[str, Any] | None = None,
     env_kwargs: dict[str, Any] | None = None,
     evaluation: Evaluation = GRID_EVALUATION,
+    wrappers: tuple[str, ...] = (),
 ) -> RunSpec:
     """The run that these settings describe.
 
@@ -122,7 +127,7 @@ def spec(
     known = settings.name_of(method)
     pairs = tuple(sorted(_frozen(env_kwargs or {}).items()))
     return RunSpec(
-        name if known == "custom" else known, method, env, pairs, seed, steps, evaluation
+        name if known == "custom" else known, method, env, pairs, seed, steps, evaluation, wrappers
     )
 
 

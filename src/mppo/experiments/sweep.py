@@ -46,7 +46,7 @@ def read(path: Path, canonical: Canonical) -> Sweep:
 
 
 def _sweep(data: dict[str, Any], name: str, canonical: Canonical) -> Sweep:
-    _only_known(data, "the file")
+    only_known(data, "the file")
     evaluation = _evaluation(data.get("evaluation", {}))
     seeds = _seeds(data.get("seeds", 1))
     tasks = [_task(task, data.get("steps"), canonical) for task in _list(data, "tasks")]
@@ -60,12 +60,13 @@ def _sweep(data: dict[str, Any], name: str, canonical: Canonical) -> Sweep:
     return Sweep(str(data.get("name", name)), distinct(runs))
 
 
-def _only_known(table: Any, where: str) -> None:
+def only_known(table: Any, where: str, keys: dict[str, tuple[str, ...]] = KEYS) -> None:
+    """Raise unless this is a table that has none but the keys that are known there."""
     if not isinstance(table, dict):
         raise BadRequest(f"{where} is {table!r}; it must be a table")
     for key in table:
-        if key not in KEYS[where]:
-            hint = did_you_mean(key, KEYS[where]) or f"; known are {', '.join(KEYS[where])}"
+        if key not in keys[where]:
+            hint = did_you_mean(key, keys[where]) or f"; known are {', '.join(keys[where])}"
             raise BadRequest(f'unknown key "{key}" in {where}{hint}')
 
 
@@ -76,7 +77,8 @@ def _list(data: dict[str, Any], key: str) -> list[Any]:
     return found
 
 
-def _whole(value: Any, name: str, least: int) -> int:
+def whole(value: Any, name: str, least: int) -> int:
+    """A whole number as TOML may write it."""
     if isinstance(value, float) and value.is_integer():
         if abs(value) >= 2**53:
             raise BadRequest(
@@ -92,35 +94,35 @@ def _whole(value: Any, name: str, least: int) -> int:
 def _seeds(given: Any) -> list[int]:
     """A number of seeds, counted from 0, or a list of seeds."""
     if isinstance(given, list) and given:
-        return [_whole(seed, "seeds", 0) for seed in given]
-    return list(range(_whole(given, "seeds", 1)))
+        return [whole(seed, "seeds", 0) for seed in given]
+    return list(range(whole(given, "seeds", 1)))
 
 
 def _evaluation(given: Any) -> Evaluation:
-    _only_known(given, "evaluation")
+    only_known(given, "evaluation")
     usual = GRID_EVALUATION
-    every = _whole(given.get("every", usual.every), "every", 0)
-    episodes = _whole(given.get("episodes", usual.episodes), "episodes", 1)
+    every = whole(given.get("every", usual.every), "every", 0)
+    episodes = whole(given.get("episodes", usual.episodes), "episodes", 1)
     beside = given.get("deterministic_episodes", usual.deterministic_episodes)
-    return Evaluation(every, episodes, _whole(beside, "deterministic_episodes", 0))
+    return Evaluation(every, episodes, whole(beside, "deterministic_episodes", 0))
 
 
 def _task(given: Any, usual: Any, canonical: Canonical) -> tuple[str, dict[str, Any], int]:
     table = {"env": given} if isinstance(given, str) else given
-    _only_known(table, "a task")
+    only_known(table, "a task")
     env, arguments = table.get("env"), table.get("arguments", {})
     if not isinstance(env, str) or not isinstance(arguments, dict):
         raise BadRequest(f"a task is {given!r}; it needs env, a word, and arguments is a table")
     steps = table.get("steps", usual)
     if steps is None:
         raise BadRequest(f'"steps" is missing: for all tasks, or for {env}')
-    return canonical(env, arguments), arguments, _whole(steps, "steps", 1)
+    return canonical(env, arguments), arguments, whole(steps, "steps", 1)
 
 
 def _method(given: Any) -> list[tuple[str, dict[str, Any]]]:
     """A method as it is, or with fields set, or one method for each combination of values."""
     table = {"name": given} if isinstance(given, str) else given
-    _only_known(table, "a method")
+    only_known(table, "a method")
     name = table.get("name")
     if not isinstance(name, str):
         raise BadRequest(f"a method is {given!r}; it needs a name, and may have set and vary")

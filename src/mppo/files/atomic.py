@@ -279,3 +279,15 @@ def locked(directory: Path) -> bool:
     finally:
         os.close(descriptor)
     return False
+
+
+@contextlib.contextmanager
+def turn(file: Path) -> Iterator[None]:
+    """Wait for the turn of this process, and keep it; the kernel ends it at the process's death."""
+    with reported(file):
+        descriptor = os.open(file, os.O_RDWR | os.O_CREAT, 0o644)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)

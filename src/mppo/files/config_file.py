@@ -228,7 +228,7 @@ def written(config: Config) -> str:
     lines: list[str] = []
     for table, values in tables.items():
         lines += ["", f"[{table}]"] if table else []
-        lines += [f"{_key(name)} = {_value(name, value)}" for name, value in values.items()]
+        lines += [f"{_key(name)} = {value_as_toml(name, value)}" for name, value in values.items()]
     return "\n".join(lines) + "\n"
 
 
@@ -237,7 +237,8 @@ def _key(name: str) -> str:
     return name if plain.isascii() and plain.isalnum() else json.dumps(name)
 
 
-def _value(name: str, value: Any) -> str:
+def value_as_toml(name: str, value: Any) -> str:
+    """A value as TOML writes it; the name is for the refusal."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, str):
@@ -246,8 +247,8 @@ def _value(name: str, value: Any) -> str:
         return repr(value)
     if isinstance(value, list | tuple):
         items = cast(list[Any], value)
-        return f"[{', '.join(_value(name, item) for item in items)}]"
+        return f"[{', '.join(value_as_toml(name, item) for item in items)}]"
     if isinstance(value, dict):
         pairs = cast(dict[str, Any], value).items()
-        return "{" + ", ".join(f"{_key(k)} = {_value(k, v)}" for k, v in pairs) + "}"
+        return "{" + ", ".join(f"{_key(k)} = {value_as_toml(k, v)}" for k, v in pairs) + "}"
     raise BadRequest(f'"{name}" is {value!r}, which TOML cannot hold')

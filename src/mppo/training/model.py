@@ -23,6 +23,7 @@ from mppo.envs.source import AnyEnv, env_source
 from mppo.errors import BadRequest
 from mppo.files import checkpoints, foreign_names, model_file, reader, settings
 from mppo.files.reader import History
+from mppo.files.tuned import below
 from mppo.loggers import Logger, TensorBoard
 from mppo.loggers.tensorboard import folder_below
 from mppo.machine.signals import Interrupts
@@ -32,7 +33,7 @@ from mppo.training.loop import Callback, describe
 from mppo.training.opening import restored_run
 from mppo.training.options import Options
 from mppo.training.run import Row, Run
-from mppo.training.start import begun, named_method
+from mppo.training.start import begun, named_method, tuned_settings, with_tuned
 
 Path_ = str | os.PathLike[str]
 SETTABLE = ("out", "verbose")
@@ -44,7 +45,8 @@ class MPPO:
 
     `env` is a Gymnasium id, a callable, or an environment. The options are those of
     `mppo.training.options.Options`; further keywords are fields of the method:
-    `paths=4, picking={"alpha": 0.5}, critic__epochs=3, network__hidden=(32, 32)`.
+    `paths=4, picking={"alpha": 0.5}, critic__epochs=3, network__hidden=(32, 32)`. With `tuned`
+    the others are those that are known to work on this environment (`mppo zoo`).
     """
 
     method_name: str
@@ -70,6 +72,7 @@ class MPPO:
         wrappers: Sequence[Callable[[Any], Any]] = (),
         loggers: Sequence[Logger] = (),
         env_kwargs: dict[str, Any] | None = None,
+        tuned: bool = False,
         tensorboard_log: Path_ | None = None,
         verbose: int = 0,
         **overrides: Any,
@@ -80,6 +83,9 @@ class MPPO:
                 f'"{env}" is no environment; give the environment first: MPPO("Hopper-v5", '
                 'method="mp-trpo"); the network is network={"hidden": (64, 64)}'
             )
+        if tuned:
+            known = tuned_settings(method, env, env_kwargs)
+            overrides, options = below(known, overrides), with_tuned(known, options)
         name, chosen = named_method(method, overrides)
         if tensorboard_log is not None:
             loggers = (*loggers, TensorBoard(folder_below(tensorboard_log, out, name)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import os
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -11,11 +12,13 @@ from typing import Any, Literal
 from mppo.acting.agent import Agent
 from mppo.algorithm.methods import Method
 from mppo.envs.source import AnyEnv
-from mppo.errors import PassedOver
+from mppo.envs.wrapping import imported_wrapper
+from mppo.errors import BadRequest, PassedOver
 from mppo.files import checkpoints, settings
 from mppo.files.atomic import require_space
 from mppo.files.reader import History
 from mppo.files.run_directory import RunDirectory
+from mppo.files.tuned import Tuned, below, find
 from mppo.loggers import Logger
 from mppo.training.loop import Callback, Training, describe
 from mppo.training.options import Options
@@ -43,6 +46,7 @@ def train(
     loggers: Sequence[Logger] = (),
     env_kwargs: dict[str, Any] | None = None,
     overrides: dict[str, Any] | None = None,
+    tuned: bool = False,
     callback: Callback | None = None,
 ) -> Agent:
     """Train a method on an environment and return the agent.
@@ -50,13 +54,36 @@ def train(
     The options are those of `mppo.training.options.Options`. `overrides` are fields of the method,
     `env_kwargs` arguments of the environment's constructor. `callback(event, row)` is called with
     "iteration" and "evaluation" rows; returning False stops the run after that row.
-    `mppo.callbacks` has the usual ones.
+    `mppo.callbacks` has the usual ones. `tuned` takes the settings that are known to work on this
+    environment (`mppo zoo`), its number of steps too where that is left at its default;
+    `overrides` stand above them.
     """
     options = Options.among(locals())  # the parameters are its fields
+    if tuned:
+        known = tuned_settings(method, env, env_kwargs)
+        overrides, options = below(known, overrides or {}), with_tuned(known, options)
     name, chosen = named_method(method, overrides or {})
     run = options.run(chosen, env, env_kwargs)
     with contextlib.closing(run), begun(run, name, options) as training:
         return training.to_the_end(callback)
+
+
+def tuned_settings(method: str | Method, env: AnyEnv, env_kwargs: dict[str, Any] | None) -> Tuned:
+    """The entry of the tuned settings for a method on an environment."""
+    name = method if isinstance(method, str) else settings.name_of(method)
+    if name == "custom":
+        raise BadRequest("tuned settings are known by the names of methods; give method as one")
+    return find(name, env, env_kwargs)
+
+
+def with_tuned(known: Tuned, options: Options) -> Options:
+    """The options with what an entry says of them, where the user says nothing."""
+    if options.steps == Options.steps:
+        options = dataclasses.replace(options, steps=known.steps)
+    if known.wrappers and not options.wrappers:
+        wrappers = tuple(map(imported_wrapper, known.wrappers))
+        options = dataclasses.replace(options, wrappers=wrappers)
+    return options
 
 
 def named_method(method: str | Method, overrides: dict[str, Any]) -> tuple[str, Method]:

@@ -1,0 +1,163 @@
+"""Settings that are known to work on a task: data of the package, with their source and returns.
+
+`tuned.toml` has one entry for each method and environment. It is written by `written` alone, so
+that measured returns can be put into it by a command.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from mppo.errors import BadRequest, did_you_mean
+from mppo.files import config_file
+from mppo.files.settings import by_dotted_name, unknown_method
+
+FILE = Path(__file__).with_name("tuned.toml")
+HEADER = """\
+# Settings known to work: `mppo train METHOD ENV --tuned` takes them, `mppo zoo` lists them.
+# Every entry says where its settings come from. Its returns are the final scores of seeds 0, 1, ...
+# (mean of the last tenth of the evaluations); an empty list means: not measured yet.
+# `mppo zoo update DIR` writes returns and seconds; the rest is edited by hand.
+"""
+NOT_MEASURED = "not measured yet"
+
+
+class Tuned(NamedTuple):
+    """One entry: a method on a task, and the fields in which it differs from its defaults."""
+
+    method: str
+    env: str
+    steps: int
+    source: str
+    settings: dict[str, Any]
+    """Fields of the method by their names with dots."""
+    env_kwargs: dict[str, Any]
+    wrappers: tuple[str, ...]
+    returns: tuple[float, ...]
+    """The final score of each seed, counted from 0."""
+    deterministic: tuple[float, ...]
+    """The same with the most likely actions."""
+    seconds: float
+    """Mean duration of one run; 0 where nothing was measured."""
+    measured: str
+    """Where and with which version the returns were measured."""
+
+    @property
+    def id(self) -> str:
+        """The environment as people call it.
+
+        >>> find("ppo", "LunarLander-v3", {"continuous": True}).id
+        'LunarLander-v3 continuous=True'
+        """
+        arguments = "".join(f" {name}={value}" for name, value in self.env_kwargs.items())
+        return short(self.env) + arguments
+
+    @property
+    def command(self) -> str:
+        """What trains with these settings."""
+        arguments = "".join(f" --env.{name} {value}" for name, value in self.env_kwargs.items())
+        return f"mppo train {self.method} {self.env} --tuned{arguments}"
+
+
+def short(env: str) -> str:
+    """An id without the module that registers it.
+
+    >>> short("minigrid:MiniGrid-DoorKey-5x5-v0")
+    'MiniGrid-DoorKey-5x5-v0'
+    """
+    return env.rpartition(":")[2]
+
+
+def read(file: Path = FILE) -> list[Tuned]:
+    """All entries of a file."""
+    data = tomllib.loads(file.read_text(encoding="utf-8"))
+    return [_entry(table) for table in data["tuned"]]
+
+
+@lru_cache
+def entries() -> tuple[Tuned, ...]:
+    """All entries of the package."""
+    return tuple(read())
+
+
+def _entry(table: dict[str, Any]) -> Tuned:
+    given = {**table, "settings": by_dotted_name(table["settings"])}
+    given["wrappers"] = tuple(table.get("wrappers", ()))
+    for name in ("returns", "deterministic"):
+        given[name] = tuple(map(float, table.get(name, ())))
+    usual = {"env_kwargs": {}, "seconds": 0.0, "measured": ""}
+    return Tuned(**{**usual, **given})
+
+
+def find(method: str, env: Any, env_kwargs: dict[str, Any] | None = None) -> Tuned:
+    """The entry of a method on an environment; of several the one that says most of it."""
+    from mppo.algorithm.methods import METHODS
+
+    if not isinstance(env, str):
+        raise BadRequest("tuned settings are known by Gymnasium ids; give env as one")
+    if method not in METHODS:
+        raise unknown_method(method)
+    there = [one for one in entries() if short(one.env) == short(env)]
+    fitting = [one for one in there if one.method == method]
+    given = env_kwargs or {}
+    said = [one for one in fitting if one.env_kwargs.items() <= given.items()]
+    if said:
+        return max(said, key=lambda one: len(one.env_kwargs))
+    if not there:
+        known = sorted({short(one.env) for one in entries()})
+        listed = f"There are some for {', '.join(known)}"
+        hint = did_you_mean(short(env), known, listed)
+        raise BadRequest(f'there are no tuned settings for "{env}"{hint}')
+    names = sorted({one.method for one in there})
+    raise BadRequest(
+        f'there are no tuned settings of "{method}" for "{env}"; there are some of '
+        f"{', '.join(names)} (mppo zoo lists them)"
+    )
+
+
+def below(tuned: Tuned, given: dict[str, Any]) -> dict[str, Any]:
+    """The settings of an entry with those on top that a user gives, in dotted names.
+
+    A component that the user swaps takes nothing of what the entry says of another kind.
+
+    >>> below(find("ppo", "CartPole-v1"), {"gamma": 0.5})["gamma"]
+    0.5
+    """
+    given = by_dotted_name(given)
+    swapped = {name for name in given if "." not in name}
+    kept = {k: v for k, v in tuned.settings.items() if k.split(".")[0] not in swapped}
+    return {name: _field(value) for name, value in kept.items()} | given
+
+
+def _field(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
+
+
+def as_config(tuned: Tuned) -> config_file.Config:
+    """An entry as settings from a file."""
+    run: dict[str, Any] = {"steps": tuned.steps}
+    if tuned.wrappers:
+        run["wrappers"] = list(tuned.wrappers)
+    return config_file.Config(tuned.method, tuned.env, {}, run | tuned.settings)
+
+
+def written(those: Sequence[Tuned]) -> str:
+    """The file that `read` takes."""
+    lines = HEADER.splitlines()
+    for one in those:
+        table = one._asdict()
+        lines += ["", "[[tuned]]"]
+        for name in ("method", "env", "env_kwargs", "wrappers", "steps", "source", "returns"):
+            if table[name] or name == "returns":
+                lines.append(f"{name} = {config_file.value_as_toml(name, table[name])}")
+        if one.returns:
+            for name in ("deterministic", "seconds", "measured"):
+                lines.append(f"{name} = {config_file.value_as_toml(name, table[name])}")
+        lines.append("[tuned.settings]")
+        for name, value in one.settings.items():
+            lines.append(f"{name} = {config_file.value_as_toml(name, value)}")
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,122 @@
+"""Tuned settings: every entry fits its method, and the file is what its writer writes."""
+
+import gymnasium
+import pytest
+
+from mppo import MPPO
+from mppo.algorithm.methods import METHODS
+from mppo.errors import BadRequest
+from mppo.files import tuned
+from mppo.files.settings import overridden
+from mppo.training.options import Options
+from mppo.training.start import tuned_settings, with_tuned
+
+EVERYWHERE = [
+    "CartPole-v1",
+    "Acrobot-v1",
+    "Pendulum-v1",
+    "MountainCar-v0",
+    "MountainCarContinuous-v0",
+    "LunarLander-v3",
+    "BipedalWalker-v3",
+    "InvertedPendulum-v5",
+    "InvertedDoublePendulum-v5",
+    "Reacher-v5",
+    "Swimmer-v5",
+    "Hopper-v5",
+    "HalfCheetah-v5",
+    "Walker2d-v5",
+    "Ant-v5",
+    "MiniGrid-DoorKey-5x5-v0",
+]
+EXPLORED = {"MountainCarContinuous-v0", "MountainCar-v0", "MiniGrid-DoorKey-5x5-v0"}
+
+
+def test_the_tasks_that_there_are():
+    found = [(one.method, one.id) for one in tuned.entries()]
+    assert len(found) == len(set(found)) == 2 * 17 + 3
+    for method in ("ppo", "trpo"):
+        ids = {env for name, env in found if name == method}
+        assert ids == {*EVERYWHERE, "LunarLander-v3 continuous=True"}
+    assert {env for name, env in found if name == "sp-trpo"} == EXPLORED
+
+
+@pytest.mark.parametrize("one", tuned.entries(), ids=lambda one: f"{one.method} {one.id}")
+def test_every_entry_is_a_method_with_a_source(one):
+    method = overridden(METHODS[one.method], tuned.below(one, {}))
+    assert method.batch_size <= one.steps
+    assert one.source
+    assert len(one.returns) == len(one.deterministic)
+    assert bool(one.returns) == bool(one.measured) == (one.seconds > 0)
+    if ":" not in one.env:
+        assert one.env in gymnasium.registry
+
+
+def test_the_file_is_what_its_writer_writes():
+    assert tuned.written(tuned.entries()) == tuned.FILE.read_text()
+
+
+def test_returns_can_be_written_and_read(tmp_path):
+    measured = {"returns": (1.5, 2.0), "deterministic": (3.0, 4.0), "seconds": 7.0}
+    some = tuned.entries()[0]._replace(**measured, measured='mppo "x"')
+    other = tuned.find("ppo", "minigrid:MiniGrid-DoorKey-5x5-v0")
+    (tmp_path / "a.toml").write_text(tuned.written([some, other]))
+    assert tuned.read(tmp_path / "a.toml") == [some, other]
+
+
+def test_published_numbers_are_translated():
+    """Eight environments of 32 steps are a batch of 256; the minibatch is what they call batch."""
+    settings = tuned.find("ppo", "CartPole-v1").settings
+    assert (settings["batch_size"], settings["envs"], settings["optimiser.minibatch"]) == (
+        256,
+        8,
+        256,
+    )
+    assert settings["optimiser.learning_rate"] == "linear:0.001"
+    assert tuned.find("trpo", "HalfCheetah-v5").settings["optimiser.max_kl"] == 0.04
+
+
+def test_arguments_of_the_environment_choose_the_entry():
+    plain = tuned.find("trpo", "LunarLander-v3", {"gravity": -5.0})
+    continuous = tuned.find("trpo", "LunarLander-v3", {"gravity": -5.0, "continuous": True})
+    assert (plain.steps, plain.env_kwargs) == (200_000, {})
+    assert (continuous.steps, continuous.env_kwargs) == (100_000, {"continuous": True})
+    assert continuous.command == "mppo train trpo LunarLander-v3 --tuned --env.continuous True"
+
+
+@pytest.mark.parametrize(
+    ("method", "env", "said"),
+    [
+        ("mp-ppo", "CartPole-v1", 'of "mp-ppo" for "CartPole-v1"; there are some of ppo, trpo'),
+        ("ppo", "CartPol-v1", 'did you mean "CartPole-v1"? There are some for Acrobot-v1'),
+        ("pp", "CartPole-v1", 'unknown method "pp"; did you mean "ppo"?'),
+        ("ppo", lambda: None, "tuned settings are known by Gymnasium ids"),
+    ],
+)
+def test_what_is_not_known_is_said_with_what_is(method, env, said):
+    with pytest.raises(BadRequest, match=said.replace("?", r"\?")):
+        tuned.find(method, env)
+
+
+def test_what_a_user_gives_stands_above():
+    entry = tuned.find("ppo", "CartPole-v1")
+    some = tuned.below(entry, {"critic": {"epochs": 3}, "gamma": 0.5})
+    assert (some["critic.epochs"], some["critic.minibatch"], some["gamma"]) == (3, 256, 0.5)
+    swapped = tuned.below(entry, {"optimiser": "trpo"})
+    assert not any(name.startswith("optimiser.") for name in swapped)
+    assert overridden(METHODS["ppo"], swapped).batch_size == 256
+
+
+def test_python_takes_them():
+    model = MPPO("CartPole-v1", "ppo", tuned=True, gae_lambda=0.5, eval_every=0)
+    assert (model.method.batch_size, model.method.gamma, model.method.gae_lambda) == (
+        256,
+        0.98,
+        0.5,
+    )
+    model.close()
+    known = tuned_settings("ppo", "CartPole-v1", None)
+    assert with_tuned(known, Options()).steps == 100_000
+    assert with_tuned(known, Options(steps=300)).steps == 300
+    with pytest.raises(BadRequest, match="give method as one"):
+        tuned_settings(overridden(METHODS["ppo"], {"gamma": 0.5}), "CartPole-v1", None)

@@ -118,7 +118,8 @@ def _history(scored: Sequence[Tried]) -> Drawing:
     line = Visible("".join(words) + (f"H{WIDE}" if words else ""))
     ticks = [Tick(x(at).item(), f"{at:g}") for at in x.ticks(8) if at == int(at)]
     places = x(numbers).tolist() if len(numbers) else []
-    return Drawing("History", WIDE, HEIGHT, _points(scored, places, y), line, ticks, _levels(y))
+    title = "Scores, and the best so far"
+    return Drawing(title, WIDE, HEIGHT, _points(scored, places, y), line, ticks, _levels(y))
 
 
 def _slice(scored: Sequence[Tried], name: str, log: bool) -> Drawing:

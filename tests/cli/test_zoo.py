@@ -104,7 +104,8 @@ def test_a_run_of_an_entry_is_the_run_of_its_command():
 def test_returns_are_measured_and_written(tmp_path, capsys, monkeypatch):
     """A whole round: run two seeds, write their returns, run again without work."""
     small = {"batch_size": 200, "envs": 2, "network.hidden": [4], "critic.network.hidden": [4]}
-    entry = tuned.find("trpo", "CartPole-v1")._replace(steps=400, settings=small)
+    bare = {"returns": (), "deterministic": (), "seconds": 0.0, "measured": ""}
+    entry = tuned.find("trpo", "CartPole-v1")._replace(steps=400, settings=small, **bare)
     other = tuned.find("ppo", "CartPole-v1")
     monkeypatch.setattr(tuned, "FILE", tmp_path / "tuned.toml")
     tuned.FILE.write_text(tuned.written([entry, other]))
@@ -120,7 +121,7 @@ def test_returns_are_measured_and_written(tmp_path, capsys, monkeypatch):
     assert len(found.returns) == len(found.deterministic) == 2
     assert all(8 < score < 500 for score in found.returns)
     assert found.seconds > 0
-    assert found._replace(returns=(), deterministic=(), seconds=0.0, measured="") == entry
+    assert found._replace(**bare) == entry
     assert run("zoo", "update", str(tmp_path / "grid")) == 0
     assert run(*words, "--out", str(tmp_path / "grid")) == 0
     assert "all 2 runs are done" in capsys.readouterr().out

@@ -1,6 +1,7 @@
 """Compiled functions that are called at an address, and kept from one process to the next."""
 
 import importlib.util
+import sys
 
 import pytest
 
@@ -36,7 +37,7 @@ def test_a_function_is_compiled_once():
 
 
 @pytest.mark.skipif(compilers._KEPT is None, reason="no cache: MPPO_COMPILATION_CACHE=off")
-def test_both_are_kept_on_disk(tmp_path):
+def test_both_are_kept_on_disk(tmp_path, monkeypatch):
     """The same file imported again stands for the next process: nothing is compiled anew."""
     code = tmp_path / "squares.py"
     code.write_text(
@@ -53,6 +54,7 @@ def test_both_are_kept_on_disk(tmp_path):
     for _ in range(2):
         spec = importlib.util.spec_from_file_location("squares", code)
         squares = importlib.util.module_from_spec(spec)
+        monkeypatch.setitem(sys.modules, "squares", squares)  # as any imported module is
         spec.loader.exec_module(squares)
         compiled = compilers._callable_by_address(squares.square, squares.SIGNATURE)
         assert squares.at(compiled.address, 3.0) == 9.0

@@ -42,6 +42,21 @@ def test_every_task_with_every_method_and_seed(tmp_path):
     assert all(run.evaluation.deterministic_episodes == 0 for run in runs)
 
 
+def test_a_task_may_be_evaluated_otherwise(tmp_path):
+    text = """
+steps = 1e4
+tasks = ["Maze-v0", {env = "Other-v0", evaluation = {every = 5e3}}]
+methods = ["trpo"]
+evaluation = {every = 2_000, episodes = 3}
+"""
+    maze, other = sweep(tmp_path, text).runs
+    assert (maze.evaluation.every, other.evaluation.every) == (2_000, 5_000)
+    assert maze.evaluation.episodes == other.evaluation.episodes == 3
+    wrong = text.replace("every = 5e3", "evry = 5e3")
+    with pytest.raises(BadRequest, match='unknown key "evry" in evaluation.*"every"'):
+        sweep(tmp_path, wrong)
+
+
 def test_a_run_that_is_asked_for_twice_is_run_once(tmp_path):
     twice = GOOD.replace('"trpo",', '"trpo", {name = "mp-trpo", set = {paths = 1}},')
     assert sweep(tmp_path, twice).runs == sweep(tmp_path, GOOD).runs

@@ -16,7 +16,7 @@ from mppo.files.settings import by_dotted_name, method_named
 
 KEYS = {
     "the file": ("name", "steps", "seeds", "tasks", "methods", "evaluation"),
-    "a task": ("env", "steps", "arguments"),
+    "a task": ("env", "steps", "arguments", "evaluation"),
     "a method": ("name", "set", "vary"),
     "evaluation": ("every", "episodes", "deterministic_episodes"),
 }
@@ -47,14 +47,15 @@ def read(path: Path, canonical: Canonical) -> Sweep:
 
 def _sweep(data: dict[str, Any], name: str, canonical: Canonical) -> Sweep:
     only_known(data, "the file")
-    evaluation = _evaluation(data.get("evaluation", {}))
+    evaluation = _evaluation(data.get("evaluation", {}), GRID_EVALUATION)
     seeds = _seeds(data.get("seeds", 1))
-    tasks = [_task(task, data.get("steps"), canonical) for task in _list(data, "tasks")]
+    usual = data.get("steps"), evaluation
+    tasks = [_task(task, *usual, canonical) for task in _list(data, "tasks")]
     methods = [variant for method in _list(data, "methods") for variant in _method(method)]
     runs = [
-        spec(method, env, seed, steps, overrides, arguments, evaluation)
+        spec(method, task.env, seed, task.steps, overrides, task.arguments, task.evaluation)
         for seed in seeds
-        for env, arguments, steps in tasks
+        for task in tasks
         for method, overrides in methods
     ]
     return Sweep(str(data.get("name", name)), distinct(runs))
@@ -98,25 +99,33 @@ def _seeds(given: Any) -> list[int]:
     return list(range(whole(given, "seeds", 1)))
 
 
-def _evaluation(given: Any) -> Evaluation:
+def _evaluation(given: Any, usual: Evaluation) -> Evaluation:
     only_known(given, "evaluation")
-    usual = GRID_EVALUATION
     every = whole(given.get("every", usual.every), "every", 0)
     episodes = whole(given.get("episodes", usual.episodes), "episodes", 1)
     beside = given.get("deterministic_episodes", usual.deterministic_episodes)
     return Evaluation(every, episodes, whole(beside, "deterministic_episodes", 0))
 
 
-def _task(given: Any, usual: Any, canonical: Canonical) -> tuple[str, dict[str, Any], int]:
+class _Task(NamedTuple):
+    env: str
+    arguments: dict[str, Any]
+    steps: int
+    evaluation: Evaluation
+
+
+def _task(given: Any, steps: Any, evaluation: Evaluation, canonical: Canonical) -> _Task:
+    """One entry of `tasks`; what it does not say is as for all of them."""
     table = {"env": given} if isinstance(given, str) else given
     only_known(table, "a task")
     env, arguments = table.get("env"), table.get("arguments", {})
     if not isinstance(env, str) or not isinstance(arguments, dict):
         raise BadRequest(f"a task is {given!r}; it needs env, a word, and arguments is a table")
-    steps = table.get("steps", usual)
+    steps = table.get("steps", steps)
     if steps is None:
         raise BadRequest(f'"steps" is missing: for all tasks, or for {env}')
-    return canonical(env, arguments), arguments, whole(steps, "steps", 1)
+    evaluation = _evaluation(table.get("evaluation", {}), evaluation)
+    return _Task(canonical(env, arguments), arguments, whole(steps, "steps", 1), evaluation)
 
 
 def _method(given: Any) -> list[tuple[str, dict[str, Any]]]:

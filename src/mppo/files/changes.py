@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from mppo.algorithm.methods import METHODS, Method
 from mppo.algorithm.schedules import Called, Schedule, is_part
+from mppo.algorithm.styles import Style
 from mppo.errors import BadRequest
 from mppo.files import settings
 from mppo.files.settings import kind_of, overridden
@@ -89,12 +90,14 @@ def _kind(value: Any) -> Any:
 
 
 def _told(value: Any) -> Any:
-    """A component's kind, a schedule's words; a function without a name as it is."""
+    """A component's kind, a schedule's or a style's words; a function without a name as it is."""
+    if type(value) in (list, tuple):
+        return type(value)(map(_told, value))
     found = value
-    if isinstance(value, dict) and value.get("kind") in SCHEDULES:
+    if isinstance(value, dict) and value.get("kind") in (*SCHEDULES, "style"):
         with contextlib.suppress(BadRequest):
             found = settings.from_json(value)
-    named = isinstance(found, Schedule) or (isinstance(found, Called) and found.function)
+    named = isinstance(found, Schedule | Style) or (isinstance(found, Called) and found.function)
     return str(found) if named else _kind(value)
 
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from mppo.algorithm.methods import METHODS
 from mppo.experiments.collection import Record, collect
 from mppo.experiments.grid import Grid
-from mppo.paper import words
+from mppo.paper import agreement, words
 from mppo.paper.cells import SUCCESS, TASK_NAME, Cell, changes, read_cell
 from mppo.paper.printed import METRICS, Metric
 from mppo.paper.verdicts import Verdict, judge_order
@@ -54,7 +54,8 @@ def document(root: Path) -> Document:
     labels = {request.label.removeprefix("sweep ") for request in Grid(root).requests()}
     name = labels.pop() if len(labels) == 1 else "all runs"
     title = f"{name[:1].upper()}{name[1:]}: each setting beside the first of its task"
-    return Document(title, [*sections, _notes(records)])
+    order = agreement.section(records)
+    return Document(title, [*sections, *([order] if order else []), _notes(records)])
 
 
 def setting(record: Record) -> Setting:

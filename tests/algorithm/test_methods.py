@@ -11,6 +11,7 @@ import mppo
 from mppo.algorithm.exploration.none import NoBonus
 from mppo.algorithm.methods import METHODS, PAPER_METHODS, Method
 from mppo.algorithm.picking import RoundRobin, Weighted
+from mppo.algorithm.styles import style
 from mppo.files import settings
 from mppo.files.run_directory import plain
 from mppo.training.programs import programs
@@ -95,3 +96,10 @@ def test_derived_numbers():
 def test_contradictions_raise(wrong):
     with pytest.raises(ValueError, match=next(iter(wrong))):
         Method(**wrong)
+
+
+def test_one_style_stands_for_all_paths():
+    one = Method(styles="apart")
+    assert one.styles == (style("apart"),) == Method(styles=style("apart")).styles
+    with pytest.raises(ValueError, match='unknown style "apar"'):
+        Method(styles="apar")

@@ -108,6 +108,9 @@ def test_settings_that_differ_are_a_contradiction_and_versions_are_none(grid, tm
     compact(grid.root, tmp_path / "copy")
     (line,) = archive.read(tmp_path / "copy").runs.values()
     assert line["run"]["versions"] == {"jax": "9"}
+    older = {name: value for name, value in run["method"].items() if name != "styles"}
+    file.write_text(json.dumps(run | {"method": older}))  # written before styles were
+    compact(grid.root, tmp_path / "copy")
     file.write_text(json.dumps(run | {"method": run["method"] | {"gamma": 0.5}}))
     with pytest.raises(BadRequest, match="with another method; nothing was changed"):
         compact(grid.root, tmp_path / "copy")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 from mppo.algorithm.advantages import Scaling, TimeLimit
 from mppo.algorithm.contest import Contest
@@ -95,7 +95,9 @@ class Method:
     """What paths learn from the episodes of others."""
 
     def __post_init__(self) -> None:
-        made = (style(one) if isinstance(one, str) else one for one in self.styles)
+        given: Any = self.styles  # one word, or one style, stands for all paths
+        several = (given,) if isinstance(given, str | Style) else given
+        made = (style(one) if isinstance(one, str) else one for one in several)
         object.__setattr__(self, "styles", tuple(made))
         for name, low in (("paths", 1), ("batch_size", 2), ("envs", 0), ("race", 0)):
             if getattr(self, name) < low:

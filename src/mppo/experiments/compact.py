@@ -16,6 +16,7 @@ from mppo.files.atomic import write_atomically
 from mppo.files.checkpoints import read_json
 from mppo.files.reader import LARGEST_RUN, LARGEST_VISITS, State, rows
 from mppo.files.run_directory import IDENTITY
+from mppo.files.settings import completed
 
 METRICS = (
     "iteration", "steps", "picked", "slot", "episodes", "return_mean", "performance", "entropy",
@@ -141,7 +142,9 @@ def _joined(old: Line, new: Line, label: str, target: Path) -> Line:
 def _difference(part: str, old: Any, new: Any) -> str:
     """Where a part of a run differs, in a word or two; empty where it does not."""
     if part == "run":
-        return next((name for name in IDENTITY if old.get(name) != new.get(name)), "")
+        # a run that was stored before a field came to be has that field at its default
+        pairs = ((name, completed(old.get(name)), completed(new.get(name))) for name in IDENTITY)
+        return next((name for name, before, now in pairs if before != now), "")
     if not isinstance(old, list):
         return next((name for name in old.keys() & new.keys() if old[name] != new[name]), "")
     if len(old) != len(new):

@@ -74,6 +74,9 @@ def fields(text):
     [
         pytest.param("curiosity-trpo", ("TRPO only", "Curiosity"), id="curiosity-trpo"),
         pytest.param("div-ppo", ("PPO only", "Diversity"), id="div-ppo"),
+        pytest.param(
+            "sp-trpo", ("TRPO only", "Curiosity", "Styles", "Persistent noise"), id="sp-trpo"
+        ),
     ],
 )
 def test_every_field_of_a_run_is_explained(name, parts, tmp_path):
@@ -83,7 +86,8 @@ def test_every_field_of_a_run_is_explained(name, parts, tmp_path):
         label: fields(table)
         for label, table in re.findall(r"^([\w ]+):\n\n((?:\|.+\n)+)", METRICS, re.M)
     }
-    assert set(special) == {"TRPO only", "PPO only", "Curiosity", "Diversity"}
+    bonuses = {"Curiosity", "Diversity", "Styles", "Persistent noise"}
+    assert set(special) == {"TRPO only", "PPO only"} | bonuses
     others = {field for label in special if label not in parts for field in special[label]}
     for file in ("metrics.jsonl", "evaluations.jsonl", "timing.jsonl"):
         explained = set(fields(section(METRICS, file))) - others

@@ -16,7 +16,8 @@ from mppo.algorithm.methods import Method
 from mppo.algorithm.policies import Architecture
 from mppo.algorithm.population import member
 from mppo.algorithm.styles import ALIKE
-from mppo.envs.source import AnyEnv, EnvSource, recorded_source
+from mppo.envs.recorded import recorded_source
+from mppo.envs.source import AnyEnv, EnvSource
 from mppo.errors import BadRequest, CheckpointError
 from mppo.files import checkpoints, reader
 from mppo.files.description import described

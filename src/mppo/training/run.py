@@ -35,7 +35,7 @@ from mppo.training.evaluating import Evaluating
 from mppo.training.preparation import prepared
 from mppo.training.programs import Programs, programs
 from mppo.training.recent import Recent
-from mppo.training.workers import Measured, WorkerOptions, collector_of
+from mppo.training.workers import Measured, WorkerOptions, collector_of, steppers_of
 
 Row = dict[str, Any]
 
@@ -63,7 +63,7 @@ class Run:
         self._method, self.task, self.seed, self.evaluation = method, on, int(seed), evaluation
         self.steps, self.iterations = steps, math.ceil(steps / method.batch_size)
         self.envs = on.envs_for(method.batch_size, method.envs)
-        self.unfinished = unfinished or validation.unfinished(method, on, self.envs)
+        self.unfinished: Unfinished = unfinished or validation.unfinished(method, on, self.envs)
         raw = method.actions == "raw" or (method.actions == "auto" and on.of_the_paper)
         self.clip = not raw
         validation.say_slow(method)
@@ -113,11 +113,7 @@ class Run:
     @property
     def steppers(self) -> tuple[int, str]:
         """How many of what step the environments, as far as that is settled."""
-        if self.task.native and self.options.engine == "local":
-            return self.workers, "thread"
-        if self.options.engine == "ray":
-            return self._wanted or self.envs, "Ray actor"
-        return min(max(self._wanted, 1), self.envs), "process"
+        return steppers_of(self, self._wanted)
 
     def iterate(self) -> Row:
         """One iteration of Algorithm 1 and its row, of plain values."""
@@ -148,15 +144,13 @@ class Run:
         self.iteration += 1
         assert self.trajectories is not None
         self._recent.take(self.trajectories)
-        check = self._check
         made = {
             "iteration": self.iteration - 1,
             "steps": self.iteration * self.method.batch_size,
             **row,
             **now,
             **self._recent.row(),
-            "theorem_bound": None if check is None else check.bound,
-            "theorem_slack": None if check is None else check.slack,
+            **theorem.row(self._check),
         }
         return plain(made)
 
@@ -187,16 +181,8 @@ class Run:
     def _pick(self, state: State):
         """Lines 2-4, with Theorem 1 checked against what the rule saw."""
         i, policy = self.programs.pick(state)
-        picked, before = int(i), self._previous
-        known = np.asarray(state.population.record.picks)
-        self._check = None
-        if before is not None and (known > 0).all():
-            performance, entropy = jax.device_get(
-                (state.population.performance, state.population.entropy)
-            )
-            rule = self.method.picking
-            self._check = theorem.check(rule, performance, entropy, before, picked)
-        self._previous = picked
+        rule, before, self._previous = self.method.picking, self._previous, int(i)
+        self._check = theorem.seen(rule, state.population, before, self._previous)
         return i, policy
 
     def style_of(self, path: int) -> Style:
@@ -281,16 +267,7 @@ class Run:
 
     def snapshot(self) -> tuple[dict[str, np.ndarray], Row]:
         """All that decides the future: arrays by name, and plain data."""
-        arrays = checkpoints.named_arrays(self.state, "state")
-        if self.visits is not None:
-            arrays["visits"] = self.visits
-        data: Row = {"iteration": self.iteration, "previous": self._previous}
-        data["recent"] = self._recent.get_state()
-        if self.iteration and not self._here:
-            data["moved"] = True  # to environments in which it has not been yet
-        elif self.iteration and self.method.episodes != "fresh" and self.task.resumes:
-            arrays |= {f"episodes.{k}": v for k, v in self.collector.get_state().items()}
-        return arrays, data
+        return snapshots.taken(self, self._previous, self._recent.get_state(), self._here)
 
     def restore(self, found: Checkpoint, moved: bool = False) -> None:
         """Go back to a snapshot; one that is not of this run is refused.

@@ -1,4 +1,4 @@
-"""What a checkpoint holds of a run, checked before any of it is taken over."""
+"""What a checkpoint holds of a run: taken from it, and checked before it is given back."""
 
 from __future__ import annotations
 
@@ -26,6 +26,21 @@ class Snapshot(NamedTuple):
     episodes: dict[str, np.ndarray]  # that go on, as the collector tells them
     recent: Any
     here: bool  # whether anything was collected in these environments
+
+
+def taken(
+    run: Run, previous: int | None, recent: Any, here: bool
+) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """The arrays by name, and plain data."""
+    arrays = checkpoints.named_arrays(run.state, "state")
+    if run.visits is not None:
+        arrays["visits"] = run.visits
+    data = {"iteration": run.iteration, "previous": previous, "recent": recent}
+    if run.iteration and not here:
+        data["moved"] = True  # to environments in which it has not been yet
+    elif run.iteration and run.method.episodes != "fresh" and run.task.resumes:
+        arrays |= {f"episodes.{k}": v for k, v in run.collector.get_state().items()}
+    return arrays, data
 
 
 def checked(run: Run, found: Checkpoint, moved: bool) -> Snapshot:

@@ -56,6 +56,15 @@ def say(run: Run, text: str) -> None:
     warnings.warn(text, SettingsWarning, stacklevel=3)
 
 
+def steppers_of(run: Run, wanted: int) -> tuple[int, str]:
+    """How many of what step the environments, as far as that is settled."""
+    if run.task.native and run.options.engine == "local":
+        return run.workers, "thread"
+    if run.options.engine == "ray":
+        return wanted or run.envs, "Ray actor"
+    return min(max(wanted, 1), run.envs), "process"
+
+
 def collector_of(run: Run, wanted: int) -> Collector | DistributedCollector:
     """What collects from the beginning: in workers, where that is asked for and possible."""
     here = run.options.engine == "local"

@@ -53,7 +53,7 @@ evaluation = {every = 2_000, episodes = 3}
     assert (maze.evaluation.every, other.evaluation.every) == (2_000, 5_000)
     assert maze.evaluation.episodes == other.evaluation.episodes == 3
     wrong = text.replace("every = 5e3", "evry = 5e3")
-    with pytest.raises(BadRequest, match='unknown key "evry" in evaluation.*"every"'):
+    with pytest.raises(BadRequest, match=r'unknown key "evry" in evaluation.*"every"'):
         sweep(tmp_path, wrong)
 
 

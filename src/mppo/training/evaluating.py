@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from mppo.acting.actor import Actor
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from mppo.algorithm.methods import Method
+    from mppo.algorithm.policies import Policy
     from mppo.training.run import Run
 
 
@@ -63,6 +65,20 @@ class Evaluating:
             validation.say_cut(cut, total, run.task.name, LONGEST)
             self._said_cut = True
         return cut
+
+
+def on_fresh(
+    run: Run, policy: Policy, episodes: int, seed: int | None, deterministic: bool
+) -> Episodes:
+    """Episodes on fresh environments; without a seed, those of the run's evaluation now."""
+    number, chosen = (run.iteration, run.seed) if seed is None else (0, seed)
+    envs = run.task.make(run.task.count or episodes)
+    with closing(Evaluator(envs, run.task.spaces, chosen, run.clip, run.workers)) as evaluator:
+        actor = Actor(run.architecture, policy)
+        played = evaluator.play(actor, number, episodes, deterministic)
+    if played.cut.any():
+        validation.say_cut(int(played.cut.sum()), episodes, run.task.name, LONGEST)
+    return played
 
 
 def persistent(method: Method) -> bool:

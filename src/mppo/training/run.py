@@ -64,8 +64,7 @@ class Run:
         self.steps, self.iterations = steps, math.ceil(steps / method.batch_size)
         self.envs = on.envs_for(method.batch_size, method.envs)
         self.unfinished: Unfinished = unfinished or validation.unfinished(method, on, self.envs)
-        raw = method.actions == "raw" or (method.actions == "auto" and on.of_the_paper)
-        self.clip = not raw
+        self.clip = method.actions != "raw" and not (method.actions == "auto" and on.of_the_paper)
         validation.say_slow(method)
         self.architecture = architecture_of(method, on.spaces)
         self.programs: Programs = programs(method, self.architecture, self.unfinished)

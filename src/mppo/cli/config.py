@@ -12,6 +12,7 @@ from mppo.cli import fields
 from mppo.cli.naming import places, swaps_of
 from mppo.cli.parser import Parser
 from mppo.errors import BadRequest
+from mppo.files.changes import env_flags
 from mppo.files.foreign_names import flag
 from mppo.files.settings import kind_of
 
@@ -60,7 +61,7 @@ def with_config(
         if chosen not in METHODS:
             parser_for([chosen])  # refuses it
         kinds = [f"--{axis}={kind}" for axis, kind in (*swapping, *swaps)]
-        arguments = [f"--env.{name}={value!r}" for name, value in config.env_kwargs.items()]
+        arguments = env_flags(config.env_kwargs)
         start = [chosen, config.env or "ENV", *kinds, *arguments]
         parser = parser_for(start)
         said = _as_words(given, parser) + arguments

@@ -16,11 +16,11 @@ from mppo.algorithm import race, theorem
 from mppo.algorithm.iteration import State, iterate
 from mppo.algorithm.methods import Method
 from mppo.algorithm.performance import Unfinished
-from mppo.algorithm.schedules import rates
+from mppo.algorithm.policies import Architecture
 from mppo.algorithm.styles import ALIKE, Style
 from mppo.algorithm.types import Trajectories
 from mppo.envs.source import EnvSource
-from mppo.errors import BadRequest, CheckpointError, LearningFault
+from mppo.errors import CheckpointError, LearningFault
 from mppo.files import checkpoints
 from mppo.files.checkpoints import Checkpoint
 from mppo.files.evaluation import Evaluation
@@ -46,6 +46,20 @@ class Run:
     `unfinished` is what was settled when the run was begun; without it, it is settled now.
     """
 
+    evaluation: Evaluation
+    seed: int
+    clip: bool
+    architecture: Architecture
+    workers: int
+    simulation: float
+    doing: str
+    iterations: int
+    steps: int
+    envs: int
+    task: EnvSource
+    iteration: int
+    unfinished: Unfinished
+
     def __init__(
         self,
         method: Method,
@@ -63,7 +77,7 @@ class Run:
         self._method, self.task, self.seed, self.evaluation = method, on, int(seed), evaluation
         self.steps, self.iterations = steps, math.ceil(steps / method.batch_size)
         self.envs = on.envs_for(method.batch_size, method.envs)
-        self.unfinished: Unfinished = unfinished or validation.unfinished(method, on, self.envs)
+        self.unfinished = unfinished or validation.unfinished(method, on, self.envs)
         self.clip = method.actions != "raw" and not (method.actions == "auto" and on.of_the_paper)
         validation.say_slow(method)
         self.architecture = architecture_of(method, on.spaces)
@@ -120,7 +134,7 @@ class Run:
             getattr(self.method.picking, "start", None) == "evaluate"
         )
         learn = self.programs.measure_only if measuring else self.programs.learn
-        now = self._rates()
+        now = validation.rates_at(self.method, self.iteration / self.iterations)
         if now and not measuring:
             learn = partial(learn, rates={name: np.float32(one) for name, one in now.items()})
         previous = self._previous
@@ -153,23 +167,16 @@ class Run:
         }
         return plain(made)
 
-    def _rates(self) -> dict[str, float]:
-        """What the schedules say in this iteration, of the budget that the run has now."""
-        try:
-            return rates(self.method, 1 - self.iteration / self.iterations)
-        except ValueError as error:
-            raise BadRequest(str(error)) from error
-
     def _race(self, state: State):
         """One round of the race: a random policy in each environment."""
         started = time.perf_counter()
         self.doing = "racing random policies"
         ran = self.programs.runners(state, self.envs)
-        host = jax.device_get(ran)
-        styles = [self.method.styles[number] for number in host.style]
+        host, styles = jax.device_get(ran), self.method.styles
+        policies = [jax.tree.map(itemgetter(e), host.policy) for e in range(self.envs)]
         actors = [
-            Actor(self.architecture, jax.tree.map(itemgetter(e), host.policy), styles[e])
-            for e in range(self.envs)
+            Actor(self.architecture, policy, styles[number])
+            for policy, number in zip(policies, host.style, strict=True)
         ]
         self.collector.forget()  # the episodes of other policies are none of theirs
         self.trajectories, self._here = self.collector(actors, -1, self.iteration), True
@@ -225,16 +232,9 @@ class Run:
     def agent(self) -> Agent:
         """The policy that the picking rule reports now, ready to act."""
         i, policy = self.programs.report(self.state)
-        return Agent(
-            self.method,
-            self.task.spaces,
-            self.architecture,
-            jax.device_get(policy),
-            self.seed,
-            self.clip,
-            int(i),
-            self.style_of(int(i)),
-        )
+        made_for = self.method, self.task.spaces, self.architecture
+        style = self.style_of(int(i))
+        return Agent(*made_for, jax.device_get(policy), self.seed, self.clip, int(i), style)
 
     def extend(self, steps: int) -> None:
         """Let the run end after that many steps in all."""

@@ -9,6 +9,7 @@ import numpy as np
 from mppo.algorithm.methods import Method
 from mppo.algorithm.networks import Mlp
 from mppo.algorithm.performance import Unfinished
+from mppo.algorithm.schedules import rates
 from mppo.envs.source import EnvSource
 from mppo.errors import BadRequest, SettingsWarning, SlowPath
 from mppo.files.evaluation import Evaluation
@@ -76,6 +77,14 @@ def unfinished(method: Method, on: EnvSource, envs: int) -> Unfinished:
         stacklevel=3,
     )
     return "bootstrap"
+
+
+def rates_at(method: Method, done: float) -> dict[str, float]:
+    """What the schedules say after that share of the run's budget."""
+    try:
+        return rates(method, 1 - done)
+    except ValueError as error:
+        raise BadRequest(str(error)) from error
 
 
 def say_cut(cut: int, episodes: int, name: str, longest: int) -> None:

@@ -15,7 +15,8 @@ from typing import Any
 from campaign.mutate import CANARY, Good, mutant
 from campaign.small import Small
 from mppo.algorithm.methods import METHODS
-from mppo.envs.source import env_source, recorded_source
+from mppo.envs.recorded import recorded_source
+from mppo.envs.source import env_source
 from mppo.errors import FAULTS, CheckpointError
 from mppo.files import checkpoints, model_file, reader, settings
 from mppo.files.description import described

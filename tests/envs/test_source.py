@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
-from mppo.envs.source import EnvSource, env_source, recorded_source
+from mppo.envs.recorded import recorded_source
+from mppo.envs.source import EnvSource, env_source
 from mppo.envs.wrapping import imported_wrapper
 from mppo.errors import BadRequest
 from tests.worlds import Ledge, ledge

@@ -241,7 +241,7 @@ def test_a_kind_of_ours_with_a_step_of_its_own_is_stepped_by_it():
         there = Spaces(vector.single_observation_space, vector.single_action_space, "Swimmer-v5")
         actor = actor_for(there.observation_size, there.head)
         rewards.append(Collector(vector, there, 30, SEED, clip=True)(actor, 0, 0).rewards)
-        returns.append(Evaluator(vector, there, SEED, clip=True)(actor, 0, 2))
+        returns.append(Evaluator(vector, there, SEED, clip=True).play(actor, 0, 2).returns)
     np.testing.assert_array_equal(rewards[1], 2 * rewards[0])
     np.testing.assert_array_equal(returns[1], 2 * returns[0])
 

@@ -73,7 +73,7 @@ def by_hand(seed, number, episodes, deterministic=False):
 def test_returns_are_those_of_single_episodes(mode, deterministic):
     """Short episodes wait for the long ones and are counted once."""
     player = Evaluator(SyncVectorEnv([Uneven] * 6, autoreset_mode=mode), SPACES, 3, clip=True)
-    found = player(ACTOR, 7, 6, deterministic)
+    found = player.play(ACTOR, 7, 6, deterministic).returns
     np.testing.assert_allclose(found, by_hand(3, 7, 6, deterministic), rtol=1e-4, atol=1e-4)
     player.close()
 
@@ -82,15 +82,15 @@ def test_more_episodes_than_environments_and_fewer():
     vector = SyncVectorEnv([Uneven] * 4, autoreset_mode=AutoresetMode.DISABLED)
     player = Evaluator(vector, SPACES, 3, clip=True)
     for episodes in (1, 4, 10):
-        found = player(ACTOR, 2, episodes)
+        found = player.play(ACTOR, 2, episodes).returns
         np.testing.assert_allclose(found, by_hand(3, 2, episodes), rtol=1e-4, atol=1e-4)
-    assert player(ACTOR, 2, 0).shape == (0,)
+    assert player.play(ACTOR, 2, 0).returns.shape == (0,)
 
 
 def test_an_evaluation_is_a_function_of_its_number():
     vector = SyncVectorEnv([Uneven] * 3, autoreset_mode=AutoresetMode.DISABLED)
     player = Evaluator(vector, SPACES, 3)
-    first, second, again = (player(ACTOR, number, 3) for number in (1, 2, 1))
+    first, second, again = (player.play(ACTOR, number, 3).returns for number in (1, 2, 1))
     np.testing.assert_array_equal(first, again)
     assert not np.allclose(first, second)
 
@@ -102,7 +102,8 @@ def test_lanes_in_any_number_of_threads():
         vector = envs.native_vector("Hopper-v5", 3)
         there = Spaces(vector.single_observation_space, vector.single_action_space)
         player = Evaluator(vector, there, 1, clip=True, workers=workers)
-        found.append(np.concatenate([player(actor, 4, 3), player(actor, 4, 3, True)]))
+        played = [player.play(actor, 4, 3, certain).returns for certain in (False, True)]
+        found.append(np.concatenate(played))
         player.close()
     np.testing.assert_array_equal(found[0], found[1])
     assert len(set(found[0])) == 6
@@ -141,7 +142,7 @@ def test_numbers_that_are_none_stop_an_evaluation_of_a_vector_environment(mode, 
     kinds = [lambda: Broken(""), lambda: Broken(what)]
     player = Evaluator(SyncVectorEnv(kinds, autoreset_mode=mode), SPACES, 3, clip=True)
     with pytest.raises(EnvironmentFault, match=f"{says} the evaluation after iteration 7"):
-        player(ACTOR, 7, 2)
+        player.play(ACTOR, 7, 2)
 
 
 @pytest.mark.parametrize("mode", [AutoresetMode.SAME_STEP, AutoresetMode.NEXT_STEP])
@@ -158,8 +159,8 @@ def test_what_comes_after_an_episode_s_end_is_nobody_s(mode):
             return seen, info
 
     kinds = [lambda: Later(""), lambda: Broken("")]
-    returns = Evaluator(SyncVectorEnv(kinds, autoreset_mode=mode), SPACES, 3, clip=True)
-    assert np.isfinite(returns(ACTOR, 7, 2)).all()
+    player = Evaluator(SyncVectorEnv(kinds, autoreset_mode=mode), SPACES, 3, clip=True)
+    assert np.isfinite(player.play(ACTOR, 7, 2).returns).all()
 
 
 def test_episodes_without_an_end_are_cut_and_counted(monkeypatch):

@@ -2,7 +2,6 @@
 
 import json
 import shutil
-from types import SimpleNamespace
 
 import gymnasium
 import jax
@@ -21,6 +20,7 @@ from mppo.files.reader import rows
 from mppo.files.run_directory import RunDirectory
 from mppo.files.settings import overridden
 from mppo.machine.seeding import Role, generator
+from mppo.training.evaluating import persistent
 from mppo.training.opening import load
 from mppo.training.options import Options
 from mppo.training.run import Run
@@ -165,14 +165,14 @@ def test_evaluations_show_white_noise_the_path_s_own_and_the_mean(path):
     lead(run, path)
     row = run.evaluate()
     assert row["path"] == path
-    play = lambda style, **how: run._evaluator.play(
+    play = lambda style, **how: run._evaluating.evaluator.play(
         Actor(run.architecture, run.programs.report(run.state)[1], style), 0, 2, **how
     ).returns.mean()
     assert row["mean_return"] == pytest.approx(play(Style()))
     own = play(run.style_of(path))
     assert row["mean_return_own_noise"] == pytest.approx(own)
     assert (own == play(Style())) == (path == 0)  # the first path's noise is white
-    silent = run._evaluator.play(
+    silent = run._evaluating.evaluator.play(
         Actor(run.architecture, run.programs.report(run.state)[1]), 0, 1, True
     ).returns.mean()
     assert row["mean_return_deterministic"] == pytest.approx(silent)
@@ -180,9 +180,7 @@ def test_evaluations_show_white_noise_the_path_s_own_and_the_mean(path):
 
 
 def test_where_all_noise_is_white_there_is_no_other_number():
-    persists = lambda *styles: Run._persistent.fget(
-        SimpleNamespace(method=Method(paths=2, styles=styles))
-    )
+    persists = lambda *styles: persistent(Method(paths=2, styles=styles))
     assert not persists()
     assert not persists(Style(), Style(output_scale=1.0, sigma=0.3))
     assert persists(Style(), PERSISTENT)

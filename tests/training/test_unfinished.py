@@ -126,7 +126,7 @@ def test_a_path_that_does_not_fail_beats_one_that_does(unfinished, picked):
 
 def test_evaluations_that_are_cut_say_so_once(tmp_path, monkeypatch):
     monkeypatch.setattr(evaluator, "LONGEST", 6)
-    monkeypatch.setattr("mppo.training.run.LONGEST", 6)
+    monkeypatch.setattr("mppo.training.evaluating.LONGEST", 6)
     with pytest.warns(SettingsWarning) as said:
         agent = mppo.train(
             METHOD, ledge, steps=2 * BATCH, eval_every=BATCH, eval_episodes=3, out=tmp_path / "run"

@@ -1,17 +1,23 @@
-"""Lines 7 to 9 in parts: the fitted value, advantages of task and bonus, batch and objective."""
+"""Lines 7 to 10 in parts: the fitted value, advantages of task and bonus, objective, gain."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mppo.algorithm import filters
+from mppo.algorithm import filters, rewards
 from mppo.algorithm.advantages import carries_signal, estimate_advantages, scale, without_ends
 from mppo.algorithm.exploration.rnd import Rnd
 from mppo.algorithm.methods import Method
+from mppo.algorithm.paths import Incentives
+from mppo.algorithm.performance import Outcome
 from mppo.algorithm.policies import Architecture, Policy
-from mppo.algorithm.surrogate import log_probs, statistics
+from mppo.algorithm.population import member
+from mppo.algorithm.surrogate import log_probs, performance_gain, statistics
 from mppo.algorithm.types import Batch, Bonus, PyTree, Trajectories
 from mppo.machine.lazy import jax, jnp
+
+if TYPE_CHECKING:
+    from mppo.algorithm.iteration import State
 
 
 class Exploring(NamedTuple):
@@ -21,12 +27,51 @@ class Exploring(NamedTuple):
     value: PyTree
 
 
+class Fitted(NamedTuple):
+    """What lines 7 and 8 give."""
+
+    value: PyTree  # the value network of the path
+    raw: jax.Array  # advantages of the task [E, T]
+    towards: jax.Array  # those that the step follows: with the bonus, if that is apart
+    bonus_value: PyTree
+    returns: PyTree  # what is known of discounted returns
+    unit: Any  # the task's, of what was fitted
+    log: dict[str, jax.Array]
+
+
+def bonus_state(method: Method, state: State) -> PyTree:
+    """That of the bonus itself, without a value network of its own."""
+    return state.exploration.bonus if method.bonus_apart else state.exploration
+
+
 def init_exploration(method: Method, architecture: Architecture, key: jax.Array) -> PyTree:
     bonus = method.exploration.init(architecture, key)
     if not method.bonus_apart:
         return bonus
     value = method.critic.init(jax.random.fold_in(key, 1), architecture.observation_size)
     return Exploring(bonus, value)
+
+
+def fit(
+    method: Method,
+    state: State,
+    i: jax.Array,
+    seen: Trajectories,
+    paid: Incentives,
+    value_key: jax.Array,
+    key: jax.Array,
+) -> Fitted:
+    """Lines 7 and 8 for path i, with rewards as they are paid and scaled."""
+    shaped, returns, unit = seen._replace(rewards=paid.rewards), state.returns, 1.0
+    if method.reward_scaling == "returns":
+        returns = rewards.update(returns, shaped, method.gamma)
+        shaped, unit = rewards.scaled(returns, shaped), rewards.deviation(returns)
+    value = member(state.values, i % method.value_networks)
+    value, raw, log = fit_value(method, value, shaped, value_key)
+    towards, bonus_value = raw, ()
+    if method.bonus_apart:
+        towards, bonus_value = with_bonus(method, state.exploration.value, seen, paid, raw, key)
+    return Fitted(value, raw, towards, bonus_value, returns, unit, log)
 
 
 def fit_value(method: Method, value, seen: Trajectories, key: jax.Array):
@@ -110,6 +155,21 @@ def as_batch(
         scale((raw if towards is None else towards).ravel(), method.advantage_scaling),
         raw.ravel(),
     )
+
+
+def gain_of(
+    method: Method,
+    architecture: Architecture,
+    policy: Policy,
+    batch: Batch,
+    paid: Incentives,
+    counted: Outcome,
+    unit: Any,
+) -> jax.Array:
+    """Line 10, in the task's own unit."""
+    length = jnp.sum(counted.lengths) / jnp.maximum(jnp.sum(counted.ended), 1)
+    gain = performance_gain(paid.gain, architecture, policy, batch, length)
+    return gain * unit if method.reward_scaling == "returns" else gain
 
 
 def finite(tree: PyTree) -> jax.Array:

@@ -8,13 +8,15 @@ from typing import Any, NamedTuple
 from mppo.algorithm import rewards
 from mppo.algorithm.estimates import (
     Exploring,
+    Fitted,
     as_batch,
+    bonus_state,
     finite,
-    fit_value,
+    fit,
+    gain_of,
     init_exploration,
     kept,
     objective,
-    with_bonus,
 )
 from mppo.algorithm.methods import Method
 from mppo.algorithm.paths import came_along, fresh_path, incentives, look, renewed, warmed_up
@@ -27,9 +29,9 @@ from mppo.algorithm.performance import (
     summary,
 )
 from mppo.algorithm.policies import Architecture, Policy
-from mppo.algorithm.population import Member, member, put, slot_for
+from mppo.algorithm.population import Member, member, put, share_filter, slot_for
 from mppo.algorithm.schedules import at
-from mppo.algorithm.surrogate import mean_entropy, performance_gain
+from mppo.algorithm.surrogate import mean_entropy
 from mppo.algorithm.types import PyTree, Trajectories
 from mppo.machine.lazy import jax, jnp
 
@@ -110,65 +112,32 @@ def learn(
 ) -> tuple[State, Metrics]:
     """Lines 6-12: all that follows the rollout, as one pure function.
 
-    An update that is not finite gives back the state as it was, and says so in `finite`. `rates`
-    are the values of the method's schedules now, where it has some.
+    An update that is not finite gives back the state as it was, and says so in `finite`.
     """
-    method = at(method, rates)
+    method = at(method, rates)  # the schedules' values now, where there are some
     key = jax.random.fold_in(jax.random.fold_in(state.key, 1), state.iteration)
     value_key, policy_key, bonus_key = jax.random.split(key, 3)
-
-    old = state
-    state, path, outcome, counted = measure(  # line 6
+    measured, path, outcome, counted = measure(  # line 6
         method, architecture, state, i, seen, unfinished
     )
-    bonus_state = state.exploration.bonus if method.bonus_apart else state.exploration
-    paid = incentives(method, architecture, bonus_state, path.style, seen)
-    v, shaped = i % method.value_networks, seen._replace(rewards=paid.rewards)
-    returns, unit = state.returns, 1.0
-    if method.reward_scaling == "returns":
-        returns = rewards.update(returns, shaped, method.gamma)
-        shaped, unit = rewards.scaled(returns, shaped), rewards.deviation(returns)
-    value, raw, log = fit_value(method, member(state.values, v), shaped, value_key)  # lines 7-8
-    towards, bonus_value = raw, ()
-    if method.bonus_apart:
-        towards, bonus_value = with_bonus(method, state.exploration.value, seen, paid, raw, key)
-    batch = as_batch(method, architecture, path.policy, seen, raw, towards)
+    paid = incentives(method, architecture, bonus_state(method, measured), path.style, seen)
+    fitted = fit(method, measured, i, seen, paid, value_key, key)  # lines 7-8
+    batch = as_batch(method, architecture, path.policy, seen, fitted.raw, fitted.towards)
+    extra = objective(method, architecture, state.shared, fitted.value, paid.bonus, key)
     policy, optimiser, step = method.optimiser.update(  # line 9
-        architecture,
-        path.optimiser,
-        path.policy,
-        batch,
-        objective(method, architecture, old.shared, value, paid.bonus, key),
-        policy_key,
+        architecture, path.optimiser, path.policy, batch, extra, policy_key
     )
-    length = jnp.sum(counted.lengths) / jnp.maximum(jnp.sum(counted.ended), 1)
-    gain = performance_gain(paid.gain, architecture, policy, batch, length)  # line 10
-    gain = gain * unit if method.reward_scaling == "returns" else gain
+    gain = gain_of(method, architecture, policy, batch, paid, counted, fitted.unit)  # line 10
     entropy = mean_entropy(architecture, policy, batch.observations, method.entropy_index)
     performance = path.performance + gain
     improved = path._replace(
         policy=policy, optimiser=optimiser, performance=performance, entropy=entropy
     )
-    exploration, bonus_log = method.exploration.update(
-        architecture, bonus_state, path.policy, path.record.measured, seen, bonus_key
+    new, stored = _next(  # lines 11-12
+        method, architecture, state, measured, i, seen, path, improved, fitted, bonus_key
     )
-    exploration = Exploring(exploration, bonus_value) if method.bonus_apart else exploration
-    sound = finite((policy.parameters, optimiser, exploration))
-    slot = slot_for(method.replacement, state.population, i)
-    new = State(
-        _stored(method, old.population, state.population, i, slot, improved, sound),  # lines 11-12
-        put(old.values, v, kept(sound, value, member(old.values, v))),
-        kept(sound, exploration, old.exploration),
-        jnp.where(sound, slot, old.current),
-        old.iteration + sound,
-        old.key,
-        shared=kept(sound, method.sharing.update(old.shared, seen, method.gamma), old.shared),
-        returns=kept(sound, returns, old.returns),
-    )
-    if method.renews:
-        new = _renewed(method, architecture, new, i, sound)
-    log |= {"gain": gain, "slot": slot, "advantage_mean": jnp.mean(batch.raw_advantages)}
-    log |= {"advantage_std": jnp.std(batch.raw_advantages), **step, **bonus_log, "finite": sound}
+    log = fitted.log | {"gain": gain, "advantage_mean": jnp.mean(batch.raw_advantages)}
+    log |= {"advantage_std": jnp.std(batch.raw_advantages), **step, **stored}
     return new, metrics_of(method, new, i, outcome, log)
 
 
@@ -211,8 +180,7 @@ def measure(
     elif method.estimator.unit == "discounted":
         counted = episodes(seen, method.gamma, "discounted")
     record = remember(path.record, counted, state.iteration)
-    population = state.population
-    population = population._replace(record=put(population.record, i, record))
+    population = state.population._replace(record=put(state.population.record, i, record))
     performance = method.estimator.estimate(population, i)
     population = population._replace(performance=population.performance.at[i].set(performance))
     state = state._replace(population=population)
@@ -229,6 +197,45 @@ def measure(
         population = population._replace(policy=population.policy._replace(filter=warm))
         state = state._replace(population=population)
     return state, path._replace(policy=policy), outcome, counted
+
+
+def _next(
+    method: Method,
+    architecture: Architecture,
+    old: State,
+    measured: State,
+    i: jax.Array,
+    seen: Trajectories,
+    path: Member,
+    improved: Member,
+    fitted: Fitted,
+    key: jax.Array,
+) -> tuple[State, Metrics]:
+    """Lines 11 and 12: the state with all that was learnt, or as before if that is not sound."""
+    exploration, log = method.exploration.update(
+        architecture,
+        bonus_state(method, measured),
+        path.policy,
+        path.record.measured,
+        seen,
+        key,
+    )
+    exploration = Exploring(exploration, fitted.bonus_value) if method.bonus_apart else exploration
+    sound = finite((improved.policy.parameters, improved.optimiser, exploration))
+    slot, v = slot_for(method.replacement, measured.population, i), i % method.value_networks
+    new = State(
+        _stored(method, old.population, measured.population, i, slot, improved, sound),
+        put(old.values, v, kept(sound, fitted.value, member(old.values, v))),
+        kept(sound, exploration, old.exploration),
+        jnp.where(sound, slot, old.current),
+        old.iteration + sound,
+        old.key,
+        shared=kept(sound, method.sharing.update(old.shared, seen, method.gamma), old.shared),
+        returns=kept(sound, fitted.returns, old.returns),
+    )
+    if method.renews:
+        new = _renewed(method, architecture, new, i, sound)
+    return new, log | {"slot": slot, "finite": sound}
 
 
 def _stored(
@@ -248,7 +255,7 @@ def _stored(
     elif method.replacement == "worst":
         population = put(before, i, kept(sound, member(measured, i), member(before, i)))
     population = put(population, slot, kept(sound, improved, member(before, slot)))
-    return _share_filter(population, slot) if method.observation_filter == "shared" else population
+    return share_filter(population, slot) if method.observation_filter == "shared" else population
 
 
 def _renewed(
@@ -259,14 +266,6 @@ def _renewed(
     fresh = renewed(method, architecture, state.population, i, key)
     gives_up = sound & method.picking.renews(state.population, i)  # type: ignore
     return state._replace(population=kept(gives_up, fresh, state.population))
-
-
-def _share_filter(population: Member, i: jax.Array) -> Member:
-    """All policies look through the filter of path i."""
-    shared = jax.tree.map(
-        lambda leaf: jnp.broadcast_to(leaf[i], leaf.shape), population.policy.filter
-    )
-    return population._replace(policy=population.policy._replace(filter=shared))
 
 
 def metrics_of(

@@ -69,3 +69,11 @@ def slot_for(replacement: Replacement, population: Member, i: jax.Array) -> jax.
         return i
     known = population.record.picks > 0  # a path never rolled out has no J to be worst by
     return jnp.argmin(jnp.where(known, population.performance, jnp.inf)).astype(i.dtype)
+
+
+def share_filter(population: Member, i: jax.Array) -> Member:
+    """All policies look through the filter of path i."""
+    shared = jax.tree.map(
+        lambda leaf: jnp.broadcast_to(leaf[i], leaf.shape), population.policy.filter
+    )
+    return population._replace(policy=population.policy._replace(filter=shared))

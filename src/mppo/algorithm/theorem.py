@@ -7,6 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from mppo.algorithm.picking import Best, Weighted
+from mppo.algorithm.population import Member
+from mppo.machine.lazy import jax
 
 
 class Check(NamedTuple):
@@ -53,3 +55,17 @@ def check(rule, performance: np.ndarray, entropy: np.ndarray, i: int, j: int) ->
         )
     bound = float(-factor * spread)
     return Check(bound, difference - bound)
+
+
+def seen(rule, population: Member, before: int | None, picked: int) -> Check | None:
+    """The check of a pick; None where a path was never measured, or nothing was picked before."""
+    if before is None or not (np.asarray(population.record.picks) > 0).all():
+        return None
+    performance, entropy = jax.device_get((population.performance, population.entropy))
+    return check(rule, performance, entropy, before, picked)
+
+
+def row(found: Check | None) -> dict[str, float | None]:
+    """The fields of metrics.jsonl."""
+    bound, slack = (None, None) if found is None else found
+    return {"theorem_bound": bound, "theorem_slack": slack}

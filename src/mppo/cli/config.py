@@ -12,6 +12,7 @@ from mppo.cli import fields
 from mppo.cli.naming import places, swaps_of
 from mppo.cli.parser import Parser
 from mppo.errors import BadRequest
+from mppo.files.changes import env_flags
 from mppo.files.foreign_names import flag
 from mppo.files.settings import kind_of
 
@@ -56,27 +57,23 @@ def with_config(
     swapping = tuple((axis, str(given[axis])) for axis in COMPONENTS if axis in given)
     method, env = _named(places(words, own, swapping), config.method, asked.config)
     chosen = method or config.method or _missing(asked.config, "method")
-    swapped = [f"--{axis}={kind}" for axis, kind in swaps]
     try:
         if chosen not in METHODS:
             parser_for([chosen])  # refuses it
-        kinds = [f"--{axis}={kind}" for axis, kind in swapping]
-        arguments = [f"--env.{name}={value!r}" for name, value in config.env_kwargs.items()]
-        start = [chosen, config.env or "ENV", *kinds, *swapped, *arguments]
+        kinds = [f"--{axis}={kind}" for axis, kind in (*swapping, *swaps)]
+        arguments = env_flags(config.env_kwargs)
+        start = [chosen, config.env or "ENV", *kinds, *arguments]
         parser = parser_for(start)
         said = _as_words(given, parser) + arguments
         parser.parse_args([*start, *said, "--quiet"])
     except BadRequest as error:
         raise BadRequest(f'"{asked.config}": {_as_keys(str(error))}') from error
     said.append(f"--config={asked.config}")  # ends an option of several values
-    if method is None and env is None:
-        return [chosen, config.env or _missing(asked.config, "env"), *said, *words]
+    place = [] if env is not None else [config.env or _missing(asked.config, "env")]
     if method is None:
-        return [chosen, *said, *words]
-    if env is not None:
-        return [*said, *words]
-    end = [] if "--" in words else ["--"]
-    return [*said, *words, *end, config.env or _missing(asked.config, "env")]
+        return [chosen, *place, *said, *words]
+    end = ["--"] if place and "--" not in words else []
+    return [*said, *words, *end, *place]
 
 
 def _asked(words: Sequence[str]) -> Asked:

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import importlib.util
 import json
+from typing import TYPE_CHECKING, Any
 
 from mppo.cli.parser import RUN_CODES, Parser, file_to_write
 from mppo.cli.runs import add_run_options, open_run
 from mppo.errors import BadRequest
+
+if TYPE_CHECKING:
+    from mppo.acting.agent import Agent
+    from mppo.training.opening import Opened
 
 ABOUT = """\
 Write the policy in a run directory for use without mppo.
@@ -42,15 +47,7 @@ def main(command: str, words: list[str]) -> int:
     run = open_run(options)
     agent = run.agent(options.path)
     policy = described(agent)
-    about = {
-        "method": run.described.get("method_name", "custom"),
-        "env": run.task.name,
-        "seed": run.described["seed"],
-        "steps": run.steps,
-        "path": agent.path,
-        "clips_actions": agent.clip,
-        "mppo": run.described.get("versions", {}).get("mppo"),
-    }
+    about = _about(run, agent)
     if graph:
         from mppo.export.graph import as_onnx
 
@@ -64,3 +61,16 @@ def main(command: str, words: list[str]) -> int:
     outputs = ", ".join(part.name or "action" for part in policy.parts)
     print(f"{out}: {len(policy.mean)} numbers in, {outputs} out (path {agent.path})")
     return 0
+
+
+def _about(run: Opened, agent: Agent) -> dict[str, Any]:
+    """Where the policy comes from."""
+    return {
+        "method": run.described.get("method_name", "custom"),
+        "env": run.task.name,
+        "seed": run.described["seed"],
+        "steps": run.steps,
+        "path": agent.path,
+        "clips_actions": agent.clip,
+        "mppo": run.described.get("versions", {}).get("mppo"),
+    }

@@ -29,7 +29,7 @@ def main(command: str, words: list[str], interrupts: Interrupts) -> int:
         fields.add_option(parser, option)
     options = parser.parse_args(words)
 
-    from mppo.envs.source import recorded_source
+    from mppo.envs.recorded import recorded_source
     from mppo.files.atomic import asides
     from mppo.files.run_directory import RunDirectory
     from mppo.training.run import Run

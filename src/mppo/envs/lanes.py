@@ -109,8 +109,7 @@ class StepLane:
         choose, address, form = chooser.choose, chooser.address, chooser.form.kind
         step, take, rewards, seen, t = checked.env.step, sight.take, rows.rewards, self.seen, start
         for t in range(start, stop):
-            said = choose(address, t, 0)
-            if said:
+            if said := choose(address, t, 0):
                 self._look_again(said, seen, rows, start, t)
             action = given[t - first] if form else self._decoded(rows.actions[t], limits)
             checked.action = action
@@ -132,11 +131,9 @@ class StepLane:
                 self._fail("info", info, rows, start, t)
             take(seen)
             if not going:
-                self._ended = (
-                    checked.flag("terminated", terminated),
-                    checked.flag("truncated", truncated),
-                )
-                if any(self._ended):
+                ends = checked.flag("terminated", terminated), checked.flag("truncated", truncated)
+                self._ended = ends
+                if any(ends):
                     break
         self.seen = seen
         chooser.used(t + 1 - start)

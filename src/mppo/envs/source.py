@@ -19,16 +19,12 @@ from mppo.envs.checked import CheckedVectorEnv
 from mppo.envs.recipe import Recipe
 from mppo.envs.registered import imported, known, refusing, with_namespace
 from mppo.envs.tasks import BY_ID
-from mppo.envs.wrapping import Borrowed, Wrap, imported_wrapper, name_of_wrapper, wrapped
+from mppo.envs.wrapping import Borrowed, Wrap, name_of_wrapper, wrapped
 from mppo.errors import BadRequest
 
 MOST_ENVS = 64
 MakeEnv = Callable[[], gymnasium.Env | VectorEnv]
 AnyEnv = str | MakeEnv | gymnasium.Env | VectorEnv
-
-
-_IMPORTERS = ("GymV21Environment", "GymV26Environment")
-"""Environments of Gymnasium that import whatever their arguments name."""
 
 
 @dataclass(frozen=True)
@@ -110,49 +106,6 @@ def _source(env: AnyEnv, wrappers: tuple[Wrap, ...], kwargs: dict[str, Any]) -> 
     )
 
 
-def recorded_source(
-    described: dict[str, Any],
-    env: AnyEnv | None = None,
-    wrappers: Sequence[Wrap] | None = None,
-    allow_imports: bool = False,
-) -> EnvSource:
-    """The task that `run.json` describes, or the environment given in its place.
-
-    An id with a module and the names of wrappers mean code to be imported: that is done only
-    where the caller allows it. What was given from Python must be given again, though an id may be
-    registered that is called like it.
-    """
-    names = described.get("wrappers", [])
-    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise BadRequest(f"run.json has the wrappers {names!r}; they must be names")
-    chosen = tuple(wrappers) if wrappers is not None else ()
-    if env is not None:
-        return env_source(env, wrappers=chosen)
-    if described.get("env_from_python"):
-        raise BadRequest(
-            f'the environment was given from Python; "{described["env"]}" is only its name, which '
-            "may mean another: give it again, as env=... in Python"
-        )
-    code = [described["env"]] * imports_code(described["env"]) + names * (wrappers is None)
-    if code and not allow_imports:
-        raise BadRequest(
-            f'"{code[0]}" is code of another package, which is not imported just because a file '
-            "names it; pass --allow-imports (allow_imports=True) if you trust it"
-        )
-    if wrappers is None:
-        chosen = tuple(imported_wrapper(name) for name in names)
-    return env_source(described["env"], wrappers=chosen, **described["env_kwargs"])
-
-
-def imports_code(env: str) -> bool:
-    """Whether making this environment would import what the name or its arguments say.
-
-    >>> imports_code("CartPole-v1"), imports_code("mine:Pole-v0")
-    (False, True)
-    """
-    return ":" in env or env.startswith(_IMPORTERS)
-
-
 def _registered(env_id: str, kwargs: dict, wrappers: tuple[Wrap, ...] = ()) -> EnvSource:
     module, _, registered = env_id.rpartition(":")
     if module:
@@ -168,11 +121,8 @@ def _registered(env_id: str, kwargs: dict, wrappers: tuple[Wrap, ...] = ()) -> E
         probe = native if native is not None else CheckedVectorEnv([one], name)
     found = Spaces(probe.single_observation_space, probe.single_action_space, name)
     horizon = kwargs.get("horizon") or kwargs.get("max_episode_steps") or spec.max_episode_steps
-    if native is not None and ours is not None and wrappers:
-        horizon = ours.get("horizon", horizon)
-    elif wrappers:
-        limit = _time_limit(cast(CheckedVectorEnv, probe).envs[0])
-        horizon = min((n for n in (horizon, limit) if n), default=None)
+    if wrappers:
+        horizon = _wrapped_horizon(horizon, ours if native is not None else None, probe)
     probe.close()
     _ = found.observation_size, found.head  # refuse what cannot be handled before anything is made
 
@@ -182,21 +132,27 @@ def _registered(env_id: str, kwargs: dict, wrappers: tuple[Wrap, ...] = ()) -> E
             vector = envs.native_vector(name, count, **ours)
         return vector or checked_vector([one] * count, name)
 
-    full = f"{module}:{name}" if module else name  # so that it is found again
-    of_the_paper = name in {task.id for task in envs.TASKS}
     given = kwargs if native is None or ours is None else ours
     return EnvSource(
-        full,
+        f"{module}:{name}" if module else name,  # so that it is found again
         make,
         found,
         horizon,
         kwargs,
         native is not None,
-        of_the_paper,
+        name in {task.id for task in envs.TASKS},  # of the paper
         applied=wrappers,
         from_python=not _recordable(kwargs),
         recipe=Recipe(name, spec, None, given, wrappers, native is not None),
     )
+
+
+def _wrapped_horizon(horizon: int | None, ours: dict | None, probe: VectorEnv) -> int | None:
+    """The horizon of a task inside wrappers, which may have a time limit of their own."""
+    if ours is not None:
+        return ours.get("horizon", horizon)
+    limit = _time_limit(cast(CheckedVectorEnv, probe).envs[0])
+    return min((n for n in (horizon, limit) if n), default=None)
 
 
 def _for_native(

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import math
-import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from mppo.algorithm.methods import Method
 from mppo.errors import BadRequest
-from mppo.experiments.sweep import only_known, whole
+from mppo.experiments.sweep import from_toml, only_known, whole
 from mppo.files import settings
 from mppo.files.config_file import Config, settings_of, written
 from mppo.files.evaluation import Evaluation
@@ -103,16 +102,7 @@ class Search(NamedTuple):
 
 def read(path: Path, canonical: Canonical) -> Search:
     """The search of a file; what is wrong with it is said in words."""
-    try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise BadRequest(f'cannot read "{path}": {error.strerror}') from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise BadRequest(f'"{path}" is not valid TOML: {error}') from error
-    try:
-        return _search(data, canonical)
-    except BadRequest as error:
-        raise BadRequest(f'"{path}": {error}') from error
+    return from_toml(path, lambda data: _search(data, canonical))
 
 
 def _search(data: dict[str, Any], canonical: Canonical) -> Search:

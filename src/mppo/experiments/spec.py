@@ -13,7 +13,7 @@ from mppo.algorithm.methods import Method
 from mppo.algorithm.schedules import Rate, is_part
 from mppo.errors import BadRequest
 from mppo.files import settings
-from mppo.files.changes import differences, flags
+from mppo.files.changes import differences, env_flags, flags
 from mppo.files.evaluation import Evaluation
 from mppo.machine.seeding import LARGEST
 
@@ -93,7 +93,7 @@ class RunSpec:
         asked = {f"eval_{name}": n for name, n in dataclasses.asdict(self.evaluation).items()}
         words = ["train", self.name, self.env]
         words += flags({"seed": self.seed, "steps": self.steps, **asked})
-        words += [f"--env.{name}={value!r}" for name, value in self.env_kwargs]
+        words += env_flags(dict(self.env_kwargs))
         words += ["--wrappers", *self.wrappers] if self.wrappers else []
         return words + flags(self.overrides)
 

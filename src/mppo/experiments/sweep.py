@@ -6,7 +6,7 @@ import itertools
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from mppo.errors import BadRequest, did_you_mean
 from mppo.experiments.grid import distinct
@@ -20,6 +20,7 @@ KEYS = {
     "a method": ("name", "set", "vary"),
     "evaluation": ("every", "episodes", "deterministic_episodes"),
 }
+T = TypeVar("T")
 Canonical = Callable[[str, dict[str, Any]], str]
 """Checks an environment and gives its id in full."""
 
@@ -33,6 +34,11 @@ class Sweep(NamedTuple):
 
 def read(path: Path, canonical: Canonical) -> Sweep:
     """The sweep of a file; what is wrong with it is said in words."""
+    return from_toml(path, lambda data: _sweep(data, path.stem, canonical))
+
+
+def from_toml(path: Path, make: Callable[[dict[str, Any]], T]) -> T:
+    """What is made of a file's tables; a refusal names the file."""
     try:
         data = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -40,7 +46,7 @@ def read(path: Path, canonical: Canonical) -> Sweep:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise BadRequest(f'"{path}" is not valid TOML: {error}') from error
     try:
-        return _sweep(data, path.stem, canonical)
+        return make(data)
     except BadRequest as error:
         raise BadRequest(f'"{path}": {error}') from error
 

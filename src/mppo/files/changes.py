@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, NamedTuple
 
@@ -156,6 +156,20 @@ def flags(changes: Mapping[str, Any]) -> list[str]:
             several = value if isinstance(value, list | tuple) else [value]
             words += [f"--{group}{dot}{last}", *map(_word, several)]
     return words
+
+
+def env_flags(
+    arguments: Mapping[str, Any], write: Callable[[Any], str] = repr, joined: bool = True
+) -> list[str]:
+    """Arguments of an environment as the words of `mppo train` that give them.
+
+    >>> env_flags({"gap": 3, "goal_x": "left"}), env_flags({"gap": 3}, joined=False)
+    (['--env.gap=3', "--env.goal-x='left'"], ['--env.gap', '3'])
+    """
+    found = [(f"--env.{name.replace('_', '-')}", write(arguments[name])) for name in arguments]
+    return (
+        ["=".join(pair) for pair in found] if joined else [word for pair in found for word in pair]
+    )
 
 
 def _word(value: Any) -> str:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, cast
 from mppo.algorithm.methods import COMPONENTS, METHODS, Method
 from mppo.algorithm.schedules import SHAPES, Called, Schedule, is_part
 from mppo.algorithm.styles import Style
-from mppo.envs.source import imports_code
+from mppo.envs.recorded import imports_code
 from mppo.errors import BadRequest, CheckpointError
 from mppo.files.changes import compare, nearest
 from mppo.files.checkpoints import hash_of, parsed

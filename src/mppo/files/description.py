@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, get_args
 
 from mppo.algorithm.methods import Method
 from mppo.algorithm.performance import Unfinished
-from mppo.envs.source import imports_code
+from mppo.envs.recorded import imports_code
 from mppo.errors import BadRequest
 from mppo.files.changes import changes
 from mppo.files.evaluation import Evaluation

@@ -3,8 +3,11 @@
 # pyright: strict
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Callable, Iterable
+from dataclasses import fields
+from functools import cache
 from typing import Any
 
 from mppo.algorithm.methods import Method
@@ -136,6 +139,24 @@ def answer(name: str, method: Method, spelt: Callable[[str], str] = keyword) -> 
         if all(_has(method, field) for field in _FIELD.findall(text)):
             return _FIELD.sub(lambda found: spelt(found[1]), text)
     return ""
+
+
+def refuse_policy(env: Any) -> None:
+    """Raise for the name of a policy, which elsewhere comes before the environment."""
+    if isinstance(env, str) and env.endswith("Policy"):
+        raise BadRequest(
+            f'"{env}" is no environment; give the environment first: MPPO("Hopper-v5", '
+            'method="mp-trpo"); the network is network={"hidden": (64, 64)}'
+        )
+
+
+@cache
+def reserved(model: type) -> frozenset[str]:
+    """All names that mean something on a model of this class or as one of its settings."""
+    given = inspect.signature(model.__init__).parameters
+    settings = (field.name for field in fields(Method))
+    public = (name for name in dir(model) if not name.startswith("_"))
+    return frozenset({*given, *settings, *public, *NAMES, "run", "method_name"})
 
 
 def not_settable(name: str, method: Method, known: Iterable[str]) -> BadRequest:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from mppo.errors import BadRequest, did_you_mean
 from mppo.files import config_file
+from mppo.files.changes import env_flags
 from mppo.files.settings import by_dotted_name, unknown_method
 
 FILE = Path(__file__).with_name("tuned.toml")
@@ -59,8 +60,8 @@ class Tuned(NamedTuple):
     @property
     def command(self) -> str:
         """What trains with these settings."""
-        arguments = "".join(f" --env.{name} {value}" for name, value in self.env_kwargs.items())
-        return f"mppo train {self.method} {self.env} --tuned{arguments}"
+        words = ["mppo", "train", self.method, self.env, "--tuned"]
+        return " ".join(words + env_flags(self.env_kwargs, str, joined=False))
 
 
 def short(env: str) -> str:

@@ -6,7 +6,7 @@ import os
 import signal
 import threading
 from types import FrameType
-from typing import Any
+from typing import Any, NoReturn
 
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
@@ -24,6 +24,12 @@ class Interrupts:
     def exit_code(self) -> int:
         """What the shell expects of a program stopped by that signal: 143 or 130."""
         return 128 + (self.received or 0)
+
+    def obey(self) -> NoReturn:
+        """Raise what the signal would have raised."""
+        if self.received == signal.SIGINT:
+            raise KeyboardInterrupt
+        raise SystemExit(self.exit_code)
 
     def __enter__(self) -> Interrupts:
         if threading.current_thread() is threading.main_thread():

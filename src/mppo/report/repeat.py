@@ -16,7 +16,7 @@ from typing import Any
 from mppo.algorithm.methods import COMPONENTS, METHODS
 from mppo.errors import BadRequest
 from mppo.files import settings
-from mppo.files.changes import MISSING, Change, compare, flags, nearest
+from mppo.files.changes import MISSING, Change, compare, env_flags, flags, nearest
 from mppo.files.evaluation import Evaluation
 from mppo.report.read import RunRecord
 from mppo.report.text import visible
@@ -110,12 +110,11 @@ def _wrappers(names: Any) -> list[str]:
 def _env_arguments(given: Any) -> list[str]:
     if not isinstance(given, dict):
         raise NoCommand(f"env_kwargs is {_shown(given)}")
-    words: list[str] = []
-    for key, value in given.items():
+    for key in given:
         if not key.isidentifier():
             raise NoCommand(f"its environment has an argument {_shown(key)}")
-        words += [f"--env.{key.replace('_', '-')}", _python(value, key)]
-    return words
+    written = {key: _python(value, key) for key, value in given.items()}
+    return env_flags(written, str, joined=False)
 
 
 def _python(value: Any, key: str) -> str:

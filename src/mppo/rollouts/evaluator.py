@@ -52,16 +52,10 @@ class Evaluator:
         """Release the environments."""
         self.envs.close()
 
-    def __call__(
-        self, actor: Actor, number: int, episodes: int, deterministic: bool = False
-    ) -> np.ndarray:
-        """Returns of the episodes of evaluation `number`; both modes start from the same states."""
-        return self.play(actor, number, episodes, deterministic).returns
-
     def play(
         self, actor: Actor, number: int, episodes: int, deterministic: bool = False
     ) -> Episodes:
-        """The episodes of evaluation `number`."""
+        """The episodes of evaluation `number`; both modes start from the same states."""
         if not episodes:
             return Episodes(np.zeros(0), np.zeros(0, int), np.zeros(0, bool))
         count = self.envs.num_envs

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from mppo.algorithm.methods import Method
+from mppo.envs.source import EnvSource
 from mppo.errors import BadRequest
 from mppo.files.changes import differences
 from mppo.machine.lazy import jax
@@ -48,4 +49,14 @@ def refuse_misfit(old: Method, new: Method, init: Any, state: Any) -> None:
         raise BadRequest(
             f"{names}: the model cannot change so, because what it has learnt would need arrays of "
             "another form; make another model with it: MPPO(env, ...)"
+        )
+
+
+def refuse_other_spaces(old: EnvSource, new: EnvSource) -> None:
+    """Raise where a policy would see or do something else than it was made for."""
+    here, there = old.spaces, new.spaces
+    if (here.observation, here.action) != (there.observation, there.action):
+        raise BadRequest(
+            f'"{new.name}" has the spaces {there.observation} and {there.action}; the policy '
+            f"was made for {here.observation} and {here.action}"
         )

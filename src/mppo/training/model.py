@@ -4,17 +4,13 @@
 from __future__ import annotations
 
 import dataclasses
-import inspect
 import os
-import signal
 from collections.abc import Callable, Sequence
-from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
-from mppo.acting.actor import Actor
 from mppo.acting.agent import Agent
 from mppo.algorithm.methods import Method
 from mppo.algorithm.policies import Policy
@@ -27,8 +23,7 @@ from mppo.files.tuned import below
 from mppo.loggers import Logger, TensorBoard
 from mppo.loggers.tensorboard import folder_below
 from mppo.machine.signals import Interrupts
-from mppo.rollouts.evaluator import LONGEST, Evaluator
-from mppo.training import validation
+from mppo.training.evaluating import on_fresh
 from mppo.training.loop import Callback, describe
 from mppo.training.opening import restored_run
 from mppo.training.options import Options
@@ -78,11 +73,7 @@ class MPPO:
         **overrides: Any,
     ):
         options = Options.among(locals())  # the parameters are its fields
-        if isinstance(env, str) and env.endswith("Policy"):
-            raise BadRequest(
-                f'"{env}" is no environment; give the environment first: MPPO("Hopper-v5", '
-                'method="mp-trpo"); the network is network={"hidden": (64, 64)}'
-            )
+        foreign_names.refuse_policy(env)
         if tuned:
             known = tuned_settings(method, env, env_kwargs)
             overrides, options = below(known, overrides), with_tuned(known, options)
@@ -105,8 +96,8 @@ class MPPO:
         """An assignment that would change nothing is refused, with the way out."""
         first = name in ("run", "method_name") and name not in self.__dict__
         free = first or name in SETTABLE or name.startswith("_")
-        if not free and (type(self) is MPPO or name in _reserved()):
-            raise foreign_names.not_settable(name, self.method, _reserved())
+        if not free and (type(self) is MPPO or name in foreign_names.reserved(MPPO)):
+            raise foreign_names.not_settable(name, self.method, foreign_names.reserved(MPPO))
         object.__setattr__(self, name, value)
 
     @property
@@ -183,9 +174,7 @@ class MPPO:
         self._position, self._begun = min(run.iteration, run.iterations) * batch, True
         if interrupts.received is not None:
             self._position = self.num_timesteps
-            if interrupts.received == signal.SIGINT:
-                raise KeyboardInterrupt
-            raise SystemExit(interrupts.exit_code)
+            interrupts.obey()
         return self
 
     def _train(self, callback: Callbacks, interrupts: Interrupts) -> None:
@@ -227,25 +216,11 @@ class MPPO:
         """
         if episodes < 1:
             raise BadRequest(f"episodes is {episodes}; it must be at least 1")
-        run = self.run
-        envs = run.task.make(run.task.count or episodes)
-        chosen = run.seed if seed is None else seed
-        evaluator = Evaluator(envs, run.task.spaces, chosen, run.clip, run.workers)
-        actor = Actor(run.architecture, self.agent.policy)
-        try:
-            number = run.iteration if seed is None else 0
-            played = evaluator.play(actor, number, episodes, deterministic)
-        finally:
-            evaluator.close()
-        if played.cut.any():
-            validation.say_cut(int(played.cut.sum()), episodes, run.task.name, LONGEST)
+        played = on_fresh(self.run, self.agent.policy, episodes, seed, deterministic)
         return float(played.returns.mean()), float(played.returns.std())
 
     def save(self, path: Path_) -> Path:
-        """Write all of it to one safetensors file (suffix added if missing); returns where.
-
-        `load` takes that path, or the one given here.
-        """
+        """Write all of it to one safetensors file (suffix added if missing); returns where."""
         arrays, data = self.run.snapshot()
         return model_file.save(path, describe(self.run, self.method_name), arrays, data)
 
@@ -321,12 +296,3 @@ class MPPO:
     def __repr__(self) -> str:
         where = f"{self.run.task.name!r}, {self.method_name!r}, seed={self.seed}"
         return f"MPPO({where}) after {self.num_timesteps:,} steps"
-
-
-@cache
-def _reserved() -> frozenset[str]:
-    """All names that mean something on a model or as one of its settings."""
-    given = inspect.signature(MPPO.__init__).parameters
-    fields = (field.name for field in dataclasses.fields(Method))
-    public = (name for name in dir(MPPO) if not name.startswith("_"))
-    return frozenset({*given, *fields, *public, *foreign_names.NAMES, "run", "method_name"})

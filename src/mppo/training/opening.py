@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,7 +17,8 @@ from mppo.algorithm.methods import Method
 from mppo.algorithm.policies import Architecture
 from mppo.algorithm.population import member
 from mppo.algorithm.styles import ALIKE
-from mppo.envs.source import AnyEnv, EnvSource, recorded_source
+from mppo.envs.recorded import recorded_source
+from mppo.envs.source import AnyEnv, EnvSource
 from mppo.errors import BadRequest, CheckpointError
 from mppo.files import checkpoints, reader
 from mppo.files.description import described
@@ -152,12 +154,9 @@ def play(
     """Episodes of an agent; with the run's own seed, those of its evaluation at this checkpoint."""
     envs = run.task.make(run.task.count or run.evaluated_at_once)
     clip = bool(run.described["clip_actions"])
-    evaluator = Evaluator(envs, run.task.spaces, seed, clip, available_cores())
-    try:
+    with closing(Evaluator(envs, run.task.spaces, seed, clip, available_cores())) as evaluator:
         actor = Actor(run.architecture, agent.policy)
         return evaluator.play(actor, run.iteration, episodes, deterministic)
-    finally:
-        evaluator.close()
 
 
 def _source(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import time
-import warnings
 from functools import partial
 from operator import itemgetter
 from typing import Any
@@ -16,15 +15,12 @@ from mppo.acting.agent import Agent, architecture_of
 from mppo.algorithm import race, theorem
 from mppo.algorithm.iteration import State, iterate
 from mppo.algorithm.methods import Method
-from mppo.algorithm.networks import Mlp
 from mppo.algorithm.performance import Unfinished
 from mppo.algorithm.policies import Architecture
-from mppo.algorithm.schedules import rates
 from mppo.algorithm.styles import ALIKE, Style
 from mppo.algorithm.types import Trajectories
-from mppo.envs.batched.maze import MazeVector
 from mppo.envs.source import EnvSource
-from mppo.errors import BadRequest, CheckpointError, LearningFault, SlowPath
+from mppo.errors import CheckpointError, LearningFault
 from mppo.files import checkpoints
 from mppo.files.checkpoints import Checkpoint
 from mppo.files.evaluation import Evaluation
@@ -34,12 +30,12 @@ from mppo.machine.seeding import Role, sequence
 from mppo.machine.threads import available_cores
 from mppo.rollouts.collector import Collector
 from mppo.rollouts.distributed import DistributedCollector
-from mppo.rollouts.evaluator import LONGEST, Evaluator
-from mppo.training import alterations, validation
+from mppo.training import alterations, snapshots, validation, visits
+from mppo.training.evaluating import Evaluating
 from mppo.training.preparation import prepared
 from mppo.training.programs import Programs, programs
 from mppo.training.recent import Recent
-from mppo.training.workers import Measured, WorkerOptions, collector_of
+from mppo.training.workers import Measured, WorkerOptions, collector_of, steppers_of
 
 Row = dict[str, Any]
 
@@ -82,15 +78,8 @@ class Run:
         self.steps, self.iterations = steps, math.ceil(steps / method.batch_size)
         self.envs = on.envs_for(method.batch_size, method.envs)
         self.unfinished = unfinished or validation.unfinished(method, on, self.envs)
-        raw = method.actions == "raw" or (method.actions == "auto" and on.of_the_paper)
-        self.clip = not raw
-        if not isinstance(method.network, Mlp):
-            warnings.warn(
-                f"{type(method.network).__name__} is not an Mlp: its actions come from a compiled "
-                "call for each step, which is slower than the compiled loop of an Mlp",
-                SlowPath,
-                stacklevel=2,
-            )
+        self.clip = method.actions != "raw" and not (method.actions == "auto" and on.of_the_paper)
+        validation.say_slow(method)
         self.architecture = architecture_of(method, on.spaces)
         self.programs: Programs = programs(method, self.architecture, self.unfinished)
         key = jax.random.key(int(sequence(seed, Role.PARAMETERS).generate_state(1)[0]))
@@ -105,12 +94,11 @@ class Run:
         self.trajectories: Trajectories | None = None  # of the last iteration
         self.visits: np.ndarray | None = None  # [K, rows, columns], where there are cells to count
         self._collector: Collector | DistributedCollector | None = None
-        self._evaluator: Evaluator | None = None
+        self._evaluating = Evaluating()
         self._previous: int | None = None  # the pick before
         self._recent = Recent()
         self._here = False  # whether anything was collected in these environments
         self._check: theorem.Check | None = None
-        self._said_cut = False  # that evaluations are
         self._learnt = False  # in this process: the first time, the update is compiled
 
     @property
@@ -138,18 +126,7 @@ class Run:
     @property
     def steppers(self) -> tuple[int, str]:
         """How many of what step the environments, as far as that is settled."""
-        if self.task.native and self.options.engine == "local":
-            return self.workers, "thread"
-        if self.options.engine == "ray":
-            return self._wanted or self.envs, "Ray actor"
-        return min(max(self._wanted, 1), self.envs), "process"
-
-    @property
-    def _maze(self) -> MazeVector | None:
-        """The maze whose cells are counted, if it is one; workers have none."""
-        collector = self.collector
-        envs = collector.envs if isinstance(collector, Collector) else None
-        return envs if isinstance(envs, MazeVector) else None
+        return steppers_of(self, self._wanted)
 
     def iterate(self) -> Row:
         """One iteration of Algorithm 1 and its row, of plain values."""
@@ -157,7 +134,7 @@ class Run:
             getattr(self.method.picking, "start", None) == "evaluate"
         )
         learn = self.programs.measure_only if measuring else self.programs.learn
-        now = self._rates()
+        now = validation.rates_at(self.method, self.iteration / self.iterations)
         if now and not measuring:
             learn = partial(learn, rates={name: np.float32(one) for name, one in now.items()})
         previous = self._previous
@@ -180,35 +157,26 @@ class Run:
         self.iteration += 1
         assert self.trajectories is not None
         self._recent.take(self.trajectories)
-        check = self._check
         made = {
             "iteration": self.iteration - 1,
             "steps": self.iteration * self.method.batch_size,
             **row,
             **now,
             **self._recent.row(),
-            "theorem_bound": None if check is None else check.bound,
-            "theorem_slack": None if check is None else check.slack,
+            **theorem.row(self._check),
         }
         return plain(made)
-
-    def _rates(self) -> dict[str, float]:
-        """What the schedules say in this iteration, of the budget that the run has now."""
-        try:
-            return rates(self.method, 1 - self.iteration / self.iterations)
-        except ValueError as error:
-            raise BadRequest(str(error)) from error
 
     def _race(self, state: State):
         """One round of the race: a random policy in each environment."""
         started = time.perf_counter()
         self.doing = "racing random policies"
         ran = self.programs.runners(state, self.envs)
-        host = jax.device_get(ran)
-        styles = [self.method.styles[number] for number in host.style]
+        host, styles = jax.device_get(ran), self.method.styles
+        policies = [jax.tree.map(itemgetter(e), host.policy) for e in range(self.envs)]
         actors = [
-            Actor(self.architecture, jax.tree.map(itemgetter(e), host.policy), styles[e])
-            for e in range(self.envs)
+            Actor(self.architecture, policy, styles[number])
+            for policy, number in zip(policies, host.style, strict=True)
         ]
         self.collector.forget()  # the episodes of other policies are none of theirs
         self.trajectories, self._here = self.collector(actors, -1, self.iteration), True
@@ -219,22 +187,9 @@ class Run:
     def _pick(self, state: State):
         """Lines 2-4, with Theorem 1 checked against what the rule saw."""
         i, policy = self.programs.pick(state)
-        picked, before = int(i), self._previous
-        known = np.asarray(state.population.record.picks)
-        self._check = None
-        if before is not None and (known > 0).all():
-            performance, entropy = jax.device_get(
-                (state.population.performance, state.population.entropy)
-            )
-            rule = self.method.picking
-            self._check = theorem.check(rule, performance, entropy, before, picked)
-        self._previous = picked
+        rule, before, self._previous = self.method.picking, self._previous, int(i)
+        self._check = theorem.seen(rule, state.population, before, self._previous)
         return i, policy
-
-    @property
-    def _persistent(self) -> bool:
-        """Whether some paths act with noise that is not white."""
-        return any(not one.white for one in self.method.styles)
 
     def style_of(self, path: int) -> Style:
         """How a path explores."""
@@ -253,21 +208,14 @@ class Run:
         self.trajectories, self._here = collector(actor, path, iteration), True
         if measured is not None and isinstance(collector, Collector):
             self._collector = measured.reconsidered(self, collector, path, self.trajectories)
-        if (maze := self._maze) is not None:
-            self._count_visits(maze, self.trajectories, path)
+        if (maze := visits.maze_of(collector)) is not None:
+            if self.visits is None:
+                self.visits = np.zeros(visits.shape_of(maze, self.method.paths), np.int64)
+            visits.add(self.visits, maze, path, self.trajectories)
         self.simulation = time.perf_counter() - started
         self.doing = f"improving path {path}" if self._learnt else "compiling the update"
         self._learnt = True
         return self.trajectories
-
-    def _count_visits(self, envs: MazeVector, trajectories: Trajectories, path: int) -> None:
-        """How often each cell of the maze was seen under each path."""
-        shape = envs.layout.walls.shape
-        if self.visits is None:
-            self.visits = np.zeros((self.method.paths, *shape), np.int64)
-        column, row = envs.cells(trajectories.observations.reshape(-1, 2)).T
-        counts = np.bincount(row * shape[1] + column, minlength=shape[0] * shape[1])
-        self.visits[path] += counts.reshape(shape)
 
     def evaluation_due(self) -> bool:
         """At the first iteration's end at or after each multiple of the interval, and at last."""
@@ -279,52 +227,14 @@ class Run:
     def evaluate(self) -> Row:
         """Episodes of the policy that would be picked now: their row, of plain values."""
         self.doing = "evaluating"
-        i, policy = self.programs.report(self.state)
-        wanted = self.evaluation
-        elsewhere = isinstance(self.collector, DistributedCollector)
-        if self._evaluator is None and not elsewhere:
-            envs = self.task.make(max(wanted.episodes, wanted.deterministic_episodes))
-            self._evaluator = Evaluator(envs, self.task.spaces, self.seed, self.clip, self.workers)
-        mean = lambda returns: returns.mean() if len(returns) else None
-        actor, number = Actor(self.architecture, policy), self.iteration
-        play = self.collector.play if elsewhere else self._evaluator.play  # type: ignore
-        sampled = play(actor, number, wanted.episodes)
-        own = sampled
-        if self._persistent and not self.style_of(int(i)).white:
-            with_style = Actor(self.architecture, policy, self.style_of(int(i)))
-            own = play(with_style, number, wanted.episodes)
-        certain = play(actor, number, wanted.deterministic_episodes, deterministic=True)
-        cut = int(sampled.cut.sum() + certain.cut.sum())
-        own_noise = {"mean_return_own_noise": mean(own.returns)} if self._persistent else {}
-        if cut and not self._said_cut:
-            total = len(sampled.returns) + len(certain.returns)
-            validation.say_cut(cut, total, self.task.name, LONGEST)
-            self._said_cut = True
-        made = {
-            "steps": self.iteration * self.method.batch_size,
-            "path": int(i),
-            "returns": sampled.returns,
-            "mean_return": mean(sampled.returns),
-            "returns_deterministic": certain.returns,
-            "mean_return_deterministic": mean(certain.returns),
-            **own_noise,
-            "cut": cut,
-        }
-        return plain(made)
+        return self._evaluating.row(self)
 
     def agent(self) -> Agent:
         """The policy that the picking rule reports now, ready to act."""
         i, policy = self.programs.report(self.state)
-        return Agent(
-            self.method,
-            self.task.spaces,
-            self.architecture,
-            jax.device_get(policy),
-            self.seed,
-            self.clip,
-            int(i),
-            self.style_of(int(i)),
-        )
+        made_for = self.method, self.task.spaces, self.architecture
+        style = self.style_of(int(i))
+        return Agent(*made_for, jax.device_get(policy), self.seed, self.clip, int(i), style)
 
     def extend(self, steps: int) -> None:
         """Let the run end after that many steps in all."""
@@ -333,17 +243,12 @@ class Run:
     def move_to(self, on: EnvSource) -> None:
         """Go on in other environments of the same spaces."""
         on = prepared(self.method, on)
-        here, there = self.task.spaces, on.spaces
-        if (here.observation, here.action) != (there.observation, there.action):
-            raise BadRequest(
-                f'"{on.name}" has the spaces {there.observation} and {there.action}; the policy '
-                f"was made for {here.observation} and {here.action}"
-            )
+        alterations.refuse_other_spaces(self.task, on)
         validation.refuse_sharing(on, self.method, self.evaluation)
         envs = on.envs_for(self.method.batch_size, self.method.envs)
         unfinished = validation.unfinished(self.method, on, envs)
         self.close()
-        self._collector = self._evaluator = self.visits = None
+        self._collector = self._evaluating.evaluator = self.visits = None
         self.task, self.envs, self.unfinished, self._here = on, envs, unfinished, False
         self._undecided = not self._wanted
         self.programs = programs(self.method, self.architecture, unfinished)
@@ -361,62 +266,22 @@ class Run:
 
     def snapshot(self) -> tuple[dict[str, np.ndarray], Row]:
         """All that decides the future: arrays by name, and plain data."""
-        arrays = checkpoints.named_arrays(self.state, "state")
-        if self.visits is not None:
-            arrays["visits"] = self.visits
-        data: Row = {"iteration": self.iteration, "previous": self._previous}
-        data["recent"] = self._recent.get_state()
-        if self.iteration and not self._here:
-            data["moved"] = True  # to environments in which it has not been yet
-        elif self.iteration and self.method.episodes != "fresh" and self.task.resumes:
-            arrays |= {f"episodes.{k}": v for k, v in self.collector.get_state().items()}
-        return arrays, data
+        return snapshots.taken(self, self._previous, self._recent.get_state(), self._here)
 
     def restore(self, found: Checkpoint, moved: bool = False) -> None:
         """Go back to a snapshot; one that is not of this run is refused.
 
         With `moved` the environments are others: it goes on with new episodes.
         """
-        state = checkpoints.restored(self.state, found.arrays, "state")
-        iteration, previous = int(state.iteration), found.data.get("previous")
-        if iteration != found.data.get("iteration") or not 0 <= iteration <= self.iterations:
-            raise CheckpointError(f'"{found.path}" holds the state of another iteration')
-        if previous is not None and not (
-            type(previous) is int and 0 <= previous < self.method.paths
-        ):
-            raise CheckpointError(f'"{found.path}": the path picked before is {previous!r}')
-        names = set(checkpoints.named_arrays(self.state, "state"))
-        rest = {name: array for name, array in found.arrays.items() if name not in names}
-        if moved:
-            rest = {n: rest[n] for n in rest if n != "visits" and not n.startswith("episodes.")}
-        here = iteration > 0 and not moved and found.data.get("moved") is not True
-        visits = self._checked_visits(rest.pop("visits", None), here, found)
-        carried = {name.removeprefix("episodes."): array for name, array in rest.items()}
-        continues = self.method.episodes != "fresh" and self.task.resumes and here
-        if len(carried) != len(rest) or bool(carried) != continues:
-            raise CheckpointError(f'"{found.path}" holds arrays of another run: {sorted(rest)}')
-        if carried:
-            try:
-                self.collector.set_state(carried)
-            except (KeyError, TypeError, ValueError) as error:
-                raise CheckpointError(f'"{found.path}": {error}') from error
+        kept = snapshots.checked(self, found, moved)
         try:
-            self._recent.set_state(found.data.get("recent", []))
-        except ValueError as error:
+            if kept.episodes:
+                self.collector.set_state(kept.episodes)
+            self._recent.set_state(kept.recent)
+        except (KeyError, TypeError, ValueError) as error:
             raise CheckpointError(f'"{found.path}": {error}') from error
-        self.state, self.iteration, self._previous, self.visits = state, iteration, previous, visits
-        self._here = here
-
-    def _checked_visits(
-        self, visits: np.ndarray | None, here: bool, found: Checkpoint
-    ) -> np.ndarray | None:
-        """The counts of cells, there exactly if there are cells and something was counted."""
-        maze, wanted = self._maze, None
-        if maze is not None and here:
-            wanted = (self.method.paths, *maze.layout.walls.shape), np.dtype(np.int64)
-        if (None if visits is None else (visits.shape, visits.dtype)) != wanted:
-            raise CheckpointError(f'"{found.path}" does not hold the visits of this run')
-        return visits if visits is None else visits.copy()  # what is read may not be written to
+        self.state, self.iteration, self._previous = kept.state, kept.iteration, kept.previous
+        self.visits, self._here = kept.visits, kept.here
 
     def digest(self) -> str:
         """A hash of all parameters and all that is known of the paths."""
@@ -424,6 +289,6 @@ class Run:
 
     def close(self) -> None:
         """Release environments and threads."""
-        for part in (self._collector, self._evaluator):
+        for part in (self._collector, self._evaluating.evaluator):
             if part is not None:
                 part.close()

@@ -7,9 +7,11 @@ import warnings
 import numpy as np
 
 from mppo.algorithm.methods import Method
+from mppo.algorithm.networks import Mlp
 from mppo.algorithm.performance import Unfinished
+from mppo.algorithm.schedules import rates
 from mppo.envs.source import EnvSource
-from mppo.errors import BadRequest, SettingsWarning
+from mppo.errors import BadRequest, SettingsWarning, SlowPath
 from mppo.files.evaluation import Evaluation
 from mppo.machine.seeding import LARGEST
 
@@ -77,6 +79,14 @@ def unfinished(method: Method, on: EnvSource, envs: int) -> Unfinished:
     return "bootstrap"
 
 
+def rates_at(method: Method, done: float) -> dict[str, float]:
+    """What the schedules say after that share of the run's budget."""
+    try:
+        return rates(method, 1 - done)
+    except ValueError as error:
+        raise BadRequest(str(error)) from error
+
+
 def say_cut(cut: int, episodes: int, name: str, longest: int) -> None:
     """Warn that episodes of an evaluation were stopped before their end."""
     warnings.warn(
@@ -86,3 +96,14 @@ def say_cut(cut: int, episodes: int, name: str, longest: int) -> None:
         SettingsWarning,
         stacklevel=3,
     )
+
+
+def say_slow(method: Method) -> None:
+    """Warn of a network that the compiled loop does not know."""
+    if not isinstance(method.network, Mlp):
+        warnings.warn(
+            f"{type(method.network).__name__} is not an Mlp: its actions come from a compiled "
+            "call for each step, which is slower than the compiled loop of an Mlp",
+            SlowPath,
+            stacklevel=3,
+        )

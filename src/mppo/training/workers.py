@@ -56,6 +56,15 @@ def say(run: Run, text: str) -> None:
     warnings.warn(text, SettingsWarning, stacklevel=3)
 
 
+def steppers_of(run: Run, wanted: int) -> tuple[int, str]:
+    """How many of what step the environments, as far as that is settled."""
+    if run.task.native and run.options.engine == "local":
+        return run.workers, "thread"
+    if run.options.engine == "ray":
+        return wanted or run.envs, "Ray actor"
+    return min(max(wanted, 1), run.envs), "process"
+
+
 def collector_of(run: Run, wanted: int) -> Collector | DistributedCollector:
     """What collects from the beginning: in workers, where that is asked for and possible."""
     here = run.options.engine == "local"
@@ -80,30 +89,20 @@ def collector_of(run: Run, wanted: int) -> Collector | DistributedCollector:
 
 
 def _collector_here(run: Run) -> Collector:
-    return Collector(
-        run.task.make(run.envs),
-        run.task.spaces,
-        run.method.batch_size // run.envs,
-        run.seed,
-        run.method.episodes,
-        run.clip,
-        run.method.gamma,
-        run.workers,
-    )
+    return Collector(run.task.make(run.envs), *_episodes_of(run), run.workers)
+
+
+def _episodes_of(run: Run) -> tuple[Spaces, int, int, str, bool, float]:
+    """How the environments of a run are stepped, wherever they are."""
+    method = run.method
+    steps = method.batch_size // run.envs
+    return run.task.spaces, steps, run.seed, method.episodes, run.clip, method.gamma
 
 
 def _distributed(run: Run, wanted: int) -> DistributedCollector:
     assert run.task.recipe is not None
-    setup = Setup(
-        run.task.recipe,
-        run.task.spaces,
-        run.method.batch_size // run.envs,
-        run.seed,
-        run.method.episodes,
-        run.clip,
-        run.method.gamma,
-        run.method.episodes == "continue" and run.resumes_bitwise,
-    )
+    tells = run.method.episodes == "continue" and run.resumes_bitwise
+    setup = Setup(run.task.recipe, *_episodes_of(run), tells)
     engine: Engine
     limit, patience = run.options.step_timeout, START
     if run.options.engine == "ray":

@@ -60,14 +60,6 @@ def _in_blocks(
     blocks = jax.lax.map(
         lambda part: _block(network, layers, *part), _cut(architecture.seen(policy, observations))
     )
-    distributions = jax.vmap(architecture.head.statistics, in_axes=(0, None))
-
-    def information(block: Block, outputs: jax.Array, to_free: jax.Array):
-        """M times the change of the statistics, back in terms of outputs and free parameters."""
-        at = (block.outputs, free)
-        stats, change = jax.jvp(distributions, at, (outputs, to_free))
-        weighted = jax.vmap(architecture.head.fisher)(stats, change) * block.weights[:, None]
-        return jax.vjp(distributions, *at)[1](weighted)
 
     def product(v: jax.Array) -> jax.Array:
         towards: Parameters = unravel(v)
@@ -78,7 +70,7 @@ def _in_blocks(
             for n in range(1, len(layers)):
                 arriving = change * block.slopes[n - 1]
                 change = forward[n] @ arriving + changes[n] @ block.inputs[n]
-            pull, to_free = information(block, change.T, towards.free)
+            pull, to_free = _information(architecture, block, free, change.T, towards.free)
             pull, gradients = pull.T, []
             for n in reversed(range(len(layers))):
                 gradients.append(pull @ block.inputs[n].T)
@@ -92,6 +84,21 @@ def _in_blocks(
         return flatten_util.ravel_pytree(Parameters(network, to_free))[0]
 
     return product
+
+
+def _information(
+    architecture: Architecture,
+    block: Block,
+    free: jax.Array,
+    outputs: jax.Array,
+    to_free: jax.Array,
+):
+    """M times the change of the statistics, back in terms of outputs and free parameters."""
+    distributions = jax.vmap(architecture.head.statistics, in_axes=(0, None))
+    at = (block.outputs, free)
+    stats, change = jax.jvp(distributions, at, (outputs, to_free))
+    weighted = jax.vmap(architecture.head.fisher)(stats, change) * block.weights[:, None]
+    return jax.vjp(distributions, *at)[1](weighted)
 
 
 def _cut(inputs: jax.Array) -> tuple[jax.Array, jax.Array]:

@@ -61,18 +61,8 @@ class Ppo:
         key: jax.Array,
     ) -> tuple[Policy, PyTree, dict[str, jax.Array]]:
         """Adam on the clipped surrogate."""
-        adam, clip = self._adam(), first(self.clip)
-
-        def loss(parameters: PyTree, part: Batch) -> jax.Array:
-            new = Policy(parameters, policy.filter)
-            stats = statistics(architecture, new, part.observations)
-            ratio = jnp.exp(log_probs(architecture, stats, part.actions) - part.log_probs)
-            clipped = jnp.clip(ratio, 1 - clip, 1 + clip)
-            gain = jnp.mean(jnp.minimum(ratio * part.advantages, clipped * part.advantages))
-            if not is_zero(self.entropy_coefficient):
-                entropy = jnp.mean(jax.vmap(architecture.head.entropy)(stats))
-                gain = gain + first(self.entropy_coefficient) * entropy
-            return -gain - bonus(new, part.observations)
+        adam, as_policy = self._adam(), lambda parameters: Policy(parameters, policy.filter)
+        loss = lambda parameters, part: self._loss(architecture, as_policy(parameters), part, bonus)
 
         def step(carry, part: Batch):
             parameters, moments = carry
@@ -82,9 +72,7 @@ class Ppo:
 
         def step_or_stop(carry, part: Batch):
             *before, going = carry
-            new = Policy(before[0], policy.filter)
-            log_ratio = jnp.log(ratios(architecture, new, part))
-            far = jnp.mean(jnp.expm1(log_ratio) - log_ratio) > STOP_BEYOND * self.target_kl
+            far = self._is_far(architecture, as_policy(before[0]), part)
             after, _ = step(tuple(before), part)
             goes_on = going & ~far
             kept = jax.tree.map(lambda a, b: jnp.where(goes_on, a, b), after, tuple(before))
@@ -98,15 +86,34 @@ class Ppo:
             log = {"minibatches": jnp.sum(taken)}
         else:
             (parameters, state), _ = epochs_of_minibatches(step, start, *passes)
-        improved = Policy(parameters, policy.filter)
+        improved = as_policy(parameters)
+        return improved, state, log | self._log(architecture, improved, batch)
+
+    def _loss(
+        self, architecture: Architecture, policy: Policy, part: Batch, bonus: Bonus
+    ) -> jax.Array:
+        """Eq. (3) with its sign turned, and what else is in the objective."""
+        clip = first(self.clip)
+        stats = statistics(architecture, policy, part.observations)
+        ratio = jnp.exp(log_probs(architecture, stats, part.actions) - part.log_probs)
+        clipped = jnp.clip(ratio, 1 - clip, 1 + clip)
+        gain = jnp.mean(jnp.minimum(ratio * part.advantages, clipped * part.advantages))
+        if not is_zero(self.entropy_coefficient):
+            entropy = jnp.mean(jax.vmap(architecture.head.entropy)(stats))
+            gain = gain + first(self.entropy_coefficient) * entropy
+        return -gain - bonus(policy, part.observations)
+
+    def _is_far(self, architecture: Architecture, policy: Policy, part: Batch) -> jax.Array:
+        """Whether the policy has left the neighbourhood that `target_kl` allows."""
+        log_ratio = jnp.log(ratios(architecture, policy, part))
+        return jnp.mean(jnp.expm1(log_ratio) - log_ratio) > STOP_BEYOND * self.target_kl
+
+    def _log(
+        self, architecture: Architecture, improved: Policy, batch: Batch
+    ) -> dict[str, jax.Array]:
         ratio = ratios(architecture, improved, batch)
-        return (
-            improved,
-            state,
-            {
-                **log,
-                "kl": mean_kl(architecture, improved, batch),
-                "surrogate_gain": jnp.mean((ratio - 1) * batch.advantages),
-                "clip_fraction": jnp.mean(jnp.abs(ratio - 1) > clip),
-            },
-        )
+        return {
+            "kl": mean_kl(architecture, improved, batch),
+            "surrogate_gain": jnp.mean((ratio - 1) * batch.advantages),
+            "clip_fraction": jnp.mean(jnp.abs(ratio - 1) > first(self.clip)),
+        }

@@ -86,17 +86,7 @@ class Trpo:
         """theta + shrink^j sqrt(2 delta / x'Hx) x with x = H^-1 g and the first j that fits."""
         theta, unravel = flatten_util.ravel_pytree(policy.parameters)
         as_policy = lambda t: Policy(unravel(t), policy.filter)
-
-        def measure(t: jax.Array) -> tuple[jax.Array, jax.Array]:
-            """Objective (Eq. 1) and KL(old || new) (Eq. 2)."""
-            new = as_policy(t)
-            stats = statistics(architecture, new, batch.observations)
-            ratio = jnp.exp(log_probs(architecture, stats, batch.actions) - batch.log_probs)
-            objective = jnp.mean(ratio * batch.advantages) + bonus(new, batch.observations)
-            if not is_zero(self.entropy_coefficient):
-                entropy = jnp.mean(jax.vmap(architecture.head.entropy)(stats))
-                objective = objective + first(self.entropy_coefficient) * entropy
-            return objective, jnp.mean(jax.vmap(architecture.head.kl)(batch.statistics, stats))
+        measure = lambda t: self._measure(architecture, as_policy(t), batch, bonus)
 
         (before, _), g = jax.value_and_grad(measure, has_aux=True)(theta)
         fisher = fisher_product(architecture, policy, batch.observations[:: self.fisher_stride])
@@ -109,20 +99,29 @@ class Trpo:
 
         found = self._line_search(measure, theta, full, before, usable)
         improved = as_policy(jnp.where(found.accepted, found.theta, theta))
-        return (
-            improved,
-            state,
-            {
-                "kl": jnp.where(found.accepted, found.kl, 0.0),
-                "surrogate_gain": jnp.where(found.accepted, found.objective - before, 0.0),
-                "line_search_success": found.accepted,
-                "line_search_steps": found.tries,
-                "step_refused": ~usable | ~found.accepted,
-                "cg_residual": solution.residual,
-                "cg_iterations": solution.iterations,
-                "gradient_norm": jnp.linalg.norm(g),
-            },
-        )
+        log = {
+            "kl": jnp.where(found.accepted, found.kl, 0.0),
+            "surrogate_gain": jnp.where(found.accepted, found.objective - before, 0.0),
+            "line_search_success": found.accepted,
+            "line_search_steps": found.tries,
+            "step_refused": ~usable | ~found.accepted,
+            "cg_residual": solution.residual,
+            "cg_iterations": solution.iterations,
+            "gradient_norm": jnp.linalg.norm(g),
+        }
+        return improved, state, log
+
+    def _measure(
+        self, architecture: Architecture, policy: Policy, batch: Batch, bonus: Bonus
+    ) -> tuple[jax.Array, jax.Array]:
+        """Objective (Eq. 1) and KL(old || new) (Eq. 2)."""
+        stats = statistics(architecture, policy, batch.observations)
+        ratio = jnp.exp(log_probs(architecture, stats, batch.actions) - batch.log_probs)
+        objective = jnp.mean(ratio * batch.advantages) + bonus(policy, batch.observations)
+        if not is_zero(self.entropy_coefficient):
+            entropy = jnp.mean(jax.vmap(architecture.head.entropy)(stats))
+            objective = objective + first(self.entropy_coefficient) * entropy
+        return objective, jnp.mean(jax.vmap(architecture.head.kl)(batch.statistics, stats))
 
     def _line_search(self, measure, theta, full, before, usable) -> Search:
         """The longest of the shrinking steps that keeps the trust region and does not lose."""

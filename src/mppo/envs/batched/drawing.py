@@ -2,7 +2,6 @@
 
 import numpy as np
 
-WHITE = (255, 255, 255)
 PALE = (232, 235, 240)
 INK = (38, 44, 56)
 GREY = (140, 148, 162)

@@ -16,8 +16,8 @@ INTRODUCTION = (
     "`published.toml`; no number is typed in here. Ours are the final scores of seeds from 0 (the "
     "mean of the last tenth of 20 evaluations of 20 episodes), as mean, standard deviation of the "
     "seeds and number of seeds.",
-    "Theirs are as published: one run and the deviation of its episodes (RL Baselines3 Zoo), or the "
-    "mean and deviation of several seeds. The task that they ran is named: many are earlier "
+    "Theirs are as published: one run and the deviation of its episodes (RL Baselines3 Zoo), or "
+    "the mean and deviation of several seeds. The task that they ran is named: many are earlier "
     "versions. The verdict compares means with actions of the same kind: level is less than 1 % "
     "below or above.",
 )

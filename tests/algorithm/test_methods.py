@@ -95,3 +95,15 @@ def test_derived_numbers():
 def test_contradictions_raise(wrong):
     with pytest.raises(ValueError, match=next(iter(wrong))):
         Method(**wrong)
+
+
+@pytest.mark.parametrize("name", ["optimiser", "picking", "exploration", "critic"])
+def test_what_is_no_component_is_refused(name):
+    with pytest.raises(ValueError, match=f"{name} is 3; it must be the name of a kind"):
+        replace(METHODS["ppo"], **{name: 3})
+
+
+@pytest.mark.parametrize("styles", [3, (3,), "apart", (None,)])
+def test_what_is_no_style_is_refused(styles):
+    with pytest.raises(ValueError, match="styles holds"):
+        replace(METHODS["ppo"], styles=styles)

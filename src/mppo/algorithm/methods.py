@@ -23,6 +23,9 @@ from mppo.algorithm.styles import Style, style
 from mppo.algorithm.surrogate import Gain
 from mppo.algorithm.types import Estimator, Exploration, Network, Optimiser, Picking
 
+DOES = {"optimiser": "update", "picking": "pick", "exploration": "reward", "critic": "fit"}
+"""The components of a method, each with a function that it must have."""
+
 
 @dataclass(frozen=True)
 class Method:
@@ -95,6 +98,7 @@ class Method:
     """What paths learn from the episodes of others."""
 
     def __post_init__(self) -> None:
+        self._check_kinds()
         made = (style(one) if isinstance(one, str) else one for one in self.styles)
         object.__setattr__(self, "styles", tuple(made))
         for name, low in (("paths", 1), ("batch_size", 2), ("envs", 0), ("race", 0)):
@@ -112,6 +116,19 @@ class Method:
                 )
         if self.tsallis_index <= 0:
             raise ValueError(f"tsallis_index is {self.tsallis_index}; it must be positive")
+
+    def _check_kinds(self) -> None:
+        """Raise for what is no component at all, before anything is asked of it."""
+        styles = self.styles if isinstance(self.styles, list | tuple) else (self.styles,)
+        for one in styles:
+            if not isinstance(one, str | Style) or styles is not self.styles:
+                raise ValueError(f"styles holds {one!r}; give names, as in apart:sigma=0.5")
+        for name, work in DOES.items():
+            if not callable(getattr(getattr(self, name), work, None)):
+                raise ValueError(
+                    f"{name} is {getattr(self, name)!r}; it must be the name of a kind, or a frozen "
+                    f"dataclass with {work}(...)"
+                )
 
     def _check_styles(self) -> None:
         """Raise for styles that the rest of the method leaves without effect."""

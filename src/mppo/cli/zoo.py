@@ -118,6 +118,8 @@ def _page(options: Any, those: Sequence[Tuned]) -> int:
     text = page(those).render("md")
     if options.out is None:
         print(text, end="")
+    elif not Path(options.out).absolute().parent.is_dir():
+        raise BadRequest(f'--out is "{options.out}", in a directory that does not exist; make it')
     else:
         write_atomically(Path(options.out), text.encode())
     return 0

@@ -126,8 +126,8 @@ class Method:
         for name, work in DOES.items():
             if not callable(getattr(getattr(self, name), work, None)):
                 raise ValueError(
-                    f"{name} is {getattr(self, name)!r}; it must be the name of a kind, or a frozen "
-                    f"dataclass with {work}(...)"
+                    f"{name} is {getattr(self, name)!r}; it must be the name of a kind, or a "
+                    f"frozen dataclass with {work}(...)"
                 )
 
     def _check_styles(self) -> None:

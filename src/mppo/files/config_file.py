@@ -172,9 +172,10 @@ def _calls(value: Any) -> bool:
 def _is_number(text: str) -> bool:
     """Whether it is a number: after a colon, that is a misspelt schedule and no function."""
     try:
-        return float(text) is not None
+        float(text)
     except ValueError:
         return False
+    return True
 
 
 def settings_of(method: Method) -> dict[str, Any]:

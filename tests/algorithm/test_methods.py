@@ -103,3 +103,15 @@ def test_one_style_stands_for_all_paths():
     assert one.styles == (style("apart"),) == Method(styles=style("apart")).styles
     with pytest.raises(ValueError, match='unknown style "apar"'):
         Method(styles="apar")
+
+
+@pytest.mark.parametrize("name", ["optimiser", "picking", "exploration", "critic"])
+def test_what_is_no_component_is_refused(name):
+    with pytest.raises(ValueError, match=f"{name} is 3; it must be the name of a kind"):
+        replace(METHODS["ppo"], **{name: 3})
+
+
+@pytest.mark.parametrize("styles", [3, (3,), (None,)])
+def test_what_is_no_style_is_refused(styles):
+    with pytest.raises(ValueError, match="styles holds"):
+        replace(METHODS["ppo"], styles=styles)

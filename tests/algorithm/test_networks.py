@@ -108,3 +108,9 @@ def test_a_network_of_one_s_own_is_recorded_and_said_to_be_slow(tmp_path):
         loaded = mppo.MPPO.load(file, ledge, allow_imports=True)
     assert loaded.run.digest() == agent.run.digest()
     assert loaded.predict(np.zeros(1)) == agent.predict(np.zeros(1))
+
+
+@pytest.mark.parametrize("hidden", [64, "64", (8, 0.5), (None,), ("x",)])
+def test_layers_that_are_no_whole_numbers_are_refused(hidden):
+    with pytest.raises(ValueError, match="give a whole number for each layer"):
+        Mlp(hidden=hidden)

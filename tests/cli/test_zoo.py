@@ -1,6 +1,7 @@
 """`mppo zoo`, and `mppo train --tuned`."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -49,7 +50,7 @@ def test_a_printed_config_holds_the_tuned_settings(capsys, tmp_path):
         ("train ppo Cartpole-v1 --tuned", 'did you mean "CartPole-v1"?'),
         ("train ppo --tuned", "--tuned needs METHOD and ENV"),
         ("train ppo CartPole-v1 --tuned --config x.toml", "leave out one of them"),
-        ("zoo lst", 'JOB is "lst"; it must be one of list, run, update'),
+        ("zoo lst", 'JOB is "lst"; it must be one of list, run, update, page'),
         ("zoo update", "takes a DIR"),
         ("zoo run", "--out is missing"),
         ("zoo --only CartPole", 'did you mean "CartPole-v1"?'),
@@ -75,12 +76,18 @@ def test_the_list_names_steps_returns_and_command(capsys, monkeypatch):
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "CartPole-v1"
     assert "100,000 steps, 12 s: 450.0 (2 seeds, 400.0 ... 500.0)" in lines[1]
-    assert "mppo train ppo CartPole-v1 --tuned" in lines[3]
-    assert "1,000,000 steps: not measured yet" in lines[5]
+    assert "RL Baselines3 Zoo, CartPole-v1: 500.0 (100,000 steps, 1 run)" in lines[3]
+    assert "CleanRL, CartPole-v1: 490.0 (500,000 steps, 3 seeds)" in lines[4]
+    assert "settings: RL Baselines3 Zoo, hyperparams/ppo.yml" in lines[5]
+    assert "mppo train ppo CartPole-v1 --tuned" in lines[6]
+    assert "1,000,000 steps: not measured yet" in lines[8]
     assert max(map(len, lines)) <= 80
     assert run("zoo", "--json", "--only", "trpo") == 0
     (row,) = json.loads(capsys.readouterr().out)
     assert (row["env"], row["returns"]) == ("Swimmer-v5", [])
+    assert [one["mean"] for one in row["published"]] == [365.663, 359.0]
+    assert run("zoo", "--settings", "--only", "trpo") == 0
+    assert "gamma=0.9999" in capsys.readouterr().out
 
 
 def test_entries_are_chosen_by_method_environment_or_both():
@@ -125,3 +132,10 @@ def test_returns_are_measured_and_written(tmp_path, capsys, monkeypatch):
     assert run("zoo", "update", str(tmp_path / "grid")) == 0
     assert run(*words, "--out", str(tmp_path / "grid")) == 0
     assert "all 2 runs are done" in capsys.readouterr().out
+
+
+def test_the_page_of_the_site_is_what_the_command_writes(tmp_path):
+    """After `mppo zoo update`, write it anew: mppo zoo page --out docs/results/zoo.md."""
+    assert run("zoo", "page", "--out", str(tmp_path / "zoo.md")) == 0
+    there = Path(__file__).parents[2] / "docs" / "results" / "zoo.md"
+    assert there.read_text() == (tmp_path / "zoo.md").read_text()

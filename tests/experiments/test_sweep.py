@@ -119,3 +119,13 @@ def test_mistakes_are_named_with_the_way_out(tmp_path, old, new, says):
 def test_a_file_that_is_not_there(tmp_path):
     with pytest.raises(BadRequest, match="cannot read"):
         read(tmp_path / "none.toml", canonical)
+
+
+def test_a_batch_that_cannot_be_shared_is_refused_before_the_first_run(tmp_path):
+    text = """
+steps = 512
+tasks = ["CartPole-v1"]
+methods = [{name = "ppo", set = {batch_size = 100, envs = 3}}]
+"""
+    with pytest.raises(BadRequest, match="100 steps cannot be shared by 3 environments"):
+        sweep(tmp_path, text)

@@ -80,7 +80,7 @@ def test_arguments_of_the_environment_choose_the_entry():
     plain = tuned.find("trpo", "LunarLander-v3", {"gravity": -5.0})
     continuous = tuned.find("trpo", "LunarLander-v3", {"gravity": -5.0, "continuous": True})
     assert (plain.steps, plain.env_kwargs) == (200_000, {})
-    assert (continuous.steps, continuous.env_kwargs) == (100_000, {"continuous": True})
+    assert (continuous.steps, continuous.env_kwargs) == (200_000, {"continuous": True})
     assert continuous.command == "mppo train trpo LunarLander-v3 --tuned --env.continuous True"
 
 

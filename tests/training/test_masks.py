@@ -1,5 +1,7 @@
 """Masks: no forbidden choice in training, evaluation, predict and export; 10,000 cases of each."""
 
+from dataclasses import replace
+
 import gymnasium
 import numpy as np
 import pytest
@@ -173,6 +175,26 @@ def test_none_in_exports(agent, tmp_path):
     assert (np.exp(found["log_probabilities"])[~masks] == 0).all()
     (tmp_path / "p.safetensors").write_bytes(as_safetensors(policy, {}))
     assert all_allowed(masks, act(*load(tmp_path / "p.safetensors"), flat)[0])
+
+
+def test_none_however_wild_the_network_is(agent):
+    """Scores of 1e12 and more, as of a run that went astray: the mask still decides."""
+    ort = pytest.importorskip("onnxruntime")
+    from mppo.export.graph import as_onnx
+
+    rng = np.random.default_rng(2)
+    seen, masks = rng.uniform(-1, 1, (10_000, 2)).astype(np.float32), random_masks(rng, 10_000)
+    flat = np.concatenate([masks, seen], 1).astype(np.float32)
+    policy = described(agent.agent)
+    last = policy.layers[-1]
+    wild = replace(policy, layers=(*policy.layers[:-1], (last[0] * 1e12, last[1] - 1e13)))
+    session = ort.InferenceSession(as_onnx(wild, {}))
+    assert all_allowed(masks, session.run(["action"], {"observation": flat})[0])
+    shape = agent.run.architecture
+    actor = Actor(shape, shape.init(jax.random.key(0), 1e12))
+    noise = actor.noise(rng, 2_000)
+    taken = [actor.act(flat[n], noise[n] if n % 2 else None) for n in range(2_000)]
+    assert all_allowed(masks[:2_000], np.array(taken).astype(int))
 
 
 def test_a_saved_model_goes_on_with_masks(agent, tmp_path):

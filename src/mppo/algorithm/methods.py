@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -22,6 +23,9 @@ from mppo.algorithm.sharing import NoSharing, Successes
 from mppo.algorithm.styles import Style, style
 from mppo.algorithm.surrogate import Gain
 from mppo.algorithm.types import Estimator, Exploration, Network, Optimiser, Picking
+
+DOES = {"optimiser": "update", "picking": "pick", "exploration": "reward", "critic": "fit"}
+"""The components of a method, each with a function that it must have."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +100,8 @@ class Method:
 
     def __post_init__(self) -> None:
         given: Any = self.styles  # one word, or one style, stands for all paths
-        several = (given,) if isinstance(given, str | Style) else given
+        several = given if isinstance(given, list | tuple) else (given,)
+        self._check_kinds(several)
         made = (style(one) if isinstance(one, str) else one for one in several)
         object.__setattr__(self, "styles", tuple(made))
         for name, low in (("paths", 1), ("batch_size", 2), ("envs", 0), ("race", 0)):
@@ -114,6 +119,18 @@ class Method:
                 )
         if self.tsallis_index <= 0:
             raise ValueError(f"tsallis_index is {self.tsallis_index}; it must be positive")
+
+    def _check_kinds(self, styles: Sequence[Any]) -> None:
+        """Raise for what is no component at all, before anything is asked of it."""
+        for one in styles:
+            if not isinstance(one, str | Style):
+                raise ValueError(f"styles holds {one!r}; give names, as in apart:sigma=0.5")
+        for name, work in DOES.items():
+            if not callable(getattr(getattr(self, name), work, None)):
+                raise ValueError(
+                    f"{name} is {getattr(self, name)!r}; it must be the name of a kind, or a "
+                    f"frozen dataclass with {work}(...)"
+                )
 
     def _check_styles(self) -> None:
         """Raise for styles that the rest of the method leaves without effect."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Literal, NamedTuple
 
 from mppo.machine.lazy import jax, jnp
@@ -30,6 +31,9 @@ class Mlp:
     """Initial weights: columns of fixed length (the base code), or orthogonal (later peers)."""
 
     def __post_init__(self) -> None:
+        sizes = self.hidden if isinstance(self.hidden, list | tuple) else (None,)
+        if not all(isinstance(size, Integral) for size in sizes):
+            raise ValueError(f"hidden is {self.hidden!r}; give a whole number for each layer")
         object.__setattr__(self, "hidden", tuple(self.hidden))  # a list would not be hashable
         if any(size < 1 for size in self.hidden):
             raise ValueError(f"hidden is {self.hidden}; every layer must have at least 1 unit")

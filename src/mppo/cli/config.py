@@ -19,7 +19,7 @@ from mppo.files.settings import kind_of
 if TYPE_CHECKING:
     from mppo.files.config_file import Config
 
-NOT_IN_FILES = ("config", "tuned", "print_config", "allow_imports")
+NOT_IN_FILES = ("config", "tuned", "print_config", "allow_imports", "help")
 """Options that a file cannot have: it is read because of the first, and may not allow itself more
 than it was allowed."""
 _FLAG = re.compile(r"--([\w.-]+)")

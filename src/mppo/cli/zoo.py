@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,7 @@ from mppo.cli.parser import Parser, whole_number
 from mppo.errors import BadRequest
 
 if TYPE_CHECKING:
+    from mppo.files.published import Published
     from mppo.files.tuned import Tuned
 
 ABOUT = """\
@@ -20,23 +22,26 @@ listed with their returns, steps and command. JOB is one of
 
   run         measure them anew, as a grid of runs; the same call goes on
   update DIR  write the returns of such a grid into the package's tuned.toml
+  page        all of it beside published returns, as a page; --out FILE writes it
 
 --only takes METHOD, ENV or METHOD/ENV, several of them if you like."""
 EXAMPLES = (
     "mppo zoo --only CartPole-v1",
     "mppo zoo run --only ppo/CartPole-v1 trpo --seeds 3 --out runs/zoo",
     "mppo zoo update runs/zoo",
+    "mppo zoo page --out docs/results/zoo.md",
 )
-JOBS = ("list", "run", "update")
+JOBS = ("list", "run", "update", "page")
 
 
 def main(command: str, words: list[str]) -> int:
-    """List, run or update."""
+    """List, run, update or write a page."""
     parser = Parser("zoo", ABOUT, EXAMPLES, CODES)
     parser.usage = "mppo zoo [JOB] [DIR] [options]"
     parser.add_argument("job", nargs="?", default="list", metavar="JOB", help="(list)")
     parser.add_argument("dir", nargs="?", metavar="DIR", help="of update: what run made")
     parser.add_argument("--only", nargs="*", default=[], metavar="NAME", help="these alone")
+    parser.add_argument("--settings", action="store_true", help="of the list: with the settings")
     parser.add_argument("--json", action="store_true", help="of the list: all, for programs")
     parser.add_argument(
         "--seeds", type=whole_number, default=3, metavar="N", help="of run: seeds from 0 [3]"
@@ -53,14 +58,18 @@ def main(command: str, words: list[str]) -> int:
     if (options.dir is None) == (options.job == "update"):
         raise BadRequest("update, and only update, takes a DIR: mppo zoo update DIR")
     those = chosen(entries(), options.only)
-    return {"list": _list, "run": _run, "update": _update}[options.job](options, those)
+    jobs = {"list": _list, "run": _run, "update": _update, "page": _page}
+    return jobs[options.job](options, those)
 
 
 def _list(options: Any, those: Sequence[Tuned]) -> int:
-    from mppo.files.tuned import NOT_MEASURED
+    from mppo.files import published
+    from mppo.files.tuned import NOT_MEASURED, settings_line
 
     if options.json:
-        rows = [{**one._asdict(), "command": one.command} for one in those]
+        theirs = lambda one: [other._asdict() for other in published.of(one)]
+        more = lambda one: {"command": one.command, "published": theirs(one)}
+        rows = [{**one._asdict(), **more(one)} for one in those]
         print(json.dumps(rows, indent=2))
         return 0
     for env in dict.fromkeys(one.id for one in those):
@@ -70,9 +79,15 @@ def _list(options: Any, those: Sequence[Tuned]) -> int:
             print(f"    {one.method:<8} {one.steps:>10,} steps{took}: {_returns(one.returns)}")
             if one.deterministic:
                 print(f"{'':13}most likely actions: {_returns(one.deterministic)}")
+            for other in published.of(one):
+                _wrapped(f"{other.peer}, {other.task}: {_theirs(other)}")
+            _wrapped(f"settings: {one.source}")
+            if options.settings:
+                _wrapped(settings_line(one))
             print(f"{'':13}{one.command}")
+    print("\nour returns beside published ones, with their sources: mppo zoo page")
     if not all(one.returns for one in those):
-        print(f'\n"{NOT_MEASURED}": mppo zoo run measures, mppo zoo update writes it down')
+        print(f'"{NOT_MEASURED}": mppo zoo run measures, mppo zoo update writes it down')
     return 0
 
 
@@ -85,6 +100,29 @@ def _returns(returns: Sequence[float]) -> str:
     mean = sum(returns) / len(returns)
     seeds = f"{len(returns)} seeds" if len(returns) > 1 else "1 seed"
     return f"{mean:.1f} ({seeds}, {min(returns):.1f} ... {max(returns):.1f})"
+
+
+def _wrapped(text: str) -> None:
+    print(textwrap.fill(text, 80, initial_indent=" " * 13, subsequent_indent=" " * 15))
+
+
+def _theirs(other: Published) -> str:
+    seeds = f"{other.seeds} seeds" if other.seeds > 1 else "1 run"
+    return f"{other.mean:.1f} ({other.steps:,} steps, {seeds})"
+
+
+def _page(options: Any, those: Sequence[Tuned]) -> int:
+    from mppo.files.atomic import write_atomically
+    from mppo.report.zoo import page
+
+    text = page(those).render("md")
+    if options.out is None:
+        print(text, end="")
+    elif not Path(options.out).absolute().parent.is_dir():
+        raise BadRequest(f'--out is "{options.out}", in a directory that does not exist; make it')
+    else:
+        write_atomically(Path(options.out), text.encode())
+    return 0
 
 
 def _run(options: Any, those: Sequence[Tuned]) -> int:

@@ -120,6 +120,11 @@ def spec(
         raise BadRequest(
             f"{name} on {env}: steps is {steps}, which is below one batch of {method.batch_size}"
         )
+    if method.envs and method.batch_size % method.envs:
+        raise BadRequest(
+            f"{name} on {env}: a batch of {method.batch_size} steps cannot be shared by "
+            f"{method.envs} environments; choose envs so that it divides batch_size"
+        )
     if not 0 <= seed <= LARGEST:
         raise BadRequest(
             f"{name} on {env}: seed is {seed}; it must be from 0 to {LARGEST} (2^63 - 1)"

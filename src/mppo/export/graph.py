@@ -10,10 +10,12 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from mppo.algorithm.policies import FORBIDDEN
 from mppo.export.described import Described, Part, words
 
 OPSET, IR_VERSION = 17, 8  # of 2022: runtimes of all ages can read it
+
+LOWEST = float(np.finfo(np.float32).min)
+"""What stands for a choice that is not allowed: below all that a network can say."""
 
 
 class _Graph:
@@ -55,7 +57,7 @@ def as_onnx(policy: Described, about: dict[str, Any]) -> bytes:
     if policy.mask:
         mask = graph.piece("observation", *policy.mask)
         allowed = graph.node("Greater", mask, graph.constant(0.5))
-        outputs = graph.node("Where", allowed, outputs, graph.constant(FORBIDDEN))
+        outputs = graph.node("Where", allowed, outputs, graph.constant(LOWEST))
     for part in policy.parts:
         suffix = f"/{part.name}" if part.name else ""
         if part.kind != "categorical":

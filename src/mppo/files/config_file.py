@@ -163,7 +163,19 @@ def _refuse_code(config: Config) -> None:
 
 def _calls(value: Any) -> bool:
     """Whether a value would be taken for a schedule that is to be imported."""
-    return isinstance(value, str) and value.partition(":")[0] not in (*SHAPES, "constant")
+    if not isinstance(value, str):
+        return False
+    name, *rest = value.split(":")
+    return name not in (*SHAPES, "constant") and not all(map(_is_number, rest))
+
+
+def _is_number(text: str) -> bool:
+    """Whether it is a number: after a colon, that is a misspelt schedule and no function."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def settings_of(method: Method) -> dict[str, Any]:

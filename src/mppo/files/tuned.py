@@ -138,6 +138,17 @@ def _field(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
 
+def settings_line(tuned: Tuned) -> str:
+    """The settings of an entry in one line, as the command line would take them.
+
+    >>> settings_line(find("trpo", "CartPole-v1"))[:39]
+    'batch_size=1024 envs=2 episodes=continu'
+    """
+    shown = lambda value: ",".join(map(str, value)) if isinstance(value, list) else value
+    said = [f"{name}={shown(value)}" for name, value in tuned.settings.items()]
+    return " ".join(said) or f"{tuned.method} as it is"
+
+
 def as_config(tuned: Tuned) -> config_file.Config:
     """An entry as settings from a file."""
     run: dict[str, Any] = {"steps": tuned.steps}

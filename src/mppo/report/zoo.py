@@ -1,0 +1,125 @@
+"""The page of the tuned settings: our returns beside those that others publish."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from mppo.files import published
+from mppo.files.published import Published
+from mppo.files.tuned import NOT_MEASURED, Tuned, settings_line, short
+from mppo.report.document import Document, Section
+
+TITLE = "The zoo: our returns beside published ones"
+INTRODUCTION = (
+    "Written by `mppo zoo page --out docs/results/zoo.md` from the package's `tuned.toml` and "
+    "`published.toml`; no number is typed in here. Ours are the final scores of seeds from 0 (the "
+    "mean of the last tenth of 20 evaluations of 20 episodes), as mean, standard deviation of the "
+    "seeds and number of seeds.",
+    "Theirs are as published: one run and the deviation of its episodes (RL Baselines3 Zoo), or "
+    "the mean and deviation of several seeds. The task that they ran is named: many are earlier "
+    "versions. The verdict compares means with actions of the same kind: level is less than 1 % "
+    "below or above.",
+)
+
+
+def page(entries: Sequence[Tuned]) -> Document:
+    """The whole page."""
+    summary = Section("What this is", INTRODUCTION)
+    tables = (_exceptions(entries), _ours(entries), _theirs(entries), _settings(entries))
+    return Document(TITLE, [summary, *tables])
+
+
+def mean_and_deviation(values: Sequence[float]) -> str:
+    """Of the seeds.
+
+    >>> mean_and_deviation([1.0, 3.0]), mean_and_deviation([5.0])
+    ('2.0 ± 1.4 (2)', '5.0 (1)')
+    """
+    if not values:
+        return NOT_MEASURED
+    mean = sum(values) / len(values)
+    if len(values) == 1:
+        return f"{mean:.1f} (1)"
+    deviation = math.sqrt(sum((one - mean) ** 2 for one in values) / (len(values) - 1))
+    return f"{mean:.1f} ± {deviation:.1f} ({len(values)})"
+
+
+def said(one: Published) -> str:
+    """One published number in a line.
+
+    >>> from mppo.files.tuned import find
+    >>> said(published.of(find("trpo", "Swimmer-v5"))[1])
+    'sb3-contrib: 359.0 ± 2.0, Swimmer-v3, 1,000,000 steps, 3 seeds'
+    """
+    runs = f"{one.seeds} seeds" if one.seeds > 1 else "1 run"
+    mean = f"{one.mean:.1f} ± {one.deviation:.1f}"
+    return f"{one.peer}: {mean}, {one.task}, {one.steps:,} steps, {runs}"
+
+
+def _exceptions(entries: Sequence[Tuned]) -> Section:
+    """Where ours are lower."""
+    rows = [
+        {"task": one.id, "method": one.method, "peer": said(other), "gap": other.verdict(one)}
+        for one in entries
+        for other in published.of(one)
+        if other.verdict(one).startswith("below")
+    ]
+    unmeasured = [f"{one.method} on {one.id}" for one in entries if not one.returns]
+    text = ["Every measured entry is level or above." if not rows else "Lower than published:"]
+    if unmeasured:
+        text.append(f"Not measured yet: {', '.join(unmeasured)}.")
+    return Section.of_rows("Exceptions", text, rows)
+
+
+def _ours(entries: Sequence[Tuned]) -> Section:
+    rows = [
+        {
+            "task": one.id,
+            "method": one.method,
+            "steps": f"{one.steps:,}",
+            "return": mean_and_deviation(one.returns),
+            "most likely actions": mean_and_deviation(one.deterministic),
+            "seconds": f"{one.seconds:.0f}" if one.returns else "-",
+            "command": f"`{one.command}`",
+        }
+        for one in entries
+    ]
+    text = ["Seconds are those of one run, with its evaluations, on two shared cores."]
+    return Section.of_rows("Ours", text, rows)
+
+
+def _theirs(entries: Sequence[Tuned]) -> Section:
+    rows = [
+        {
+            "task": one.id,
+            "method": one.method,
+            "published": said(other),
+            "actions": other.actions,
+            "ours": _number(other.beside(one)),
+            "verdict": other.verdict(one),
+            "source": other.source,
+        }
+        for one in entries
+        for other in published.of(one)
+    ]
+    silent = sorted({short(one.env) for one in entries if not published.of(one)})
+    text = [f"Some have no published number for one of the methods: {', '.join(silent)}."]
+    return Section.of_rows("Beside published ones", text if silent else [], rows)
+
+
+def _settings(entries: Sequence[Tuned]) -> Section:
+    rows = [
+        {
+            "task": one.id,
+            "method": one.method,
+            "settings": settings_line(one),
+            "from": one.source,
+        }
+        for one in entries
+    ]
+    return Section.of_rows("Settings", (), rows)
+
+
+def _number(value: float | None) -> str:
+    return NOT_MEASURED if value is None else f"{value:.1f}"

@@ -1,5 +1,7 @@
 """The compiled forward pass against plain NumPy, bit for bit."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -21,7 +23,7 @@ def test_inputs_are_added_in_their_order(sizes):
     """However many are added in one pass, and whether or not they fill the last one."""
     draw = np.random.default_rng(sum(sizes))
     number = lambda *shape: draw.normal(size=shape).astype(np.float32)
-    layers = [(number(a, b), number(b)) for a, b in zip(sizes[:-1], sizes[1:], strict=True)]
+    layers = [(number(a, b), number(b)) for a, b in pairwise(sizes)]
     unused = np.zeros(sizes[0], np.float32)
     net = Forward(False, unused, unused, 5.0, *pack(layers), ACTIVATIONS.index("relu"))
     seen = number(20, sizes[0])

@@ -86,6 +86,7 @@ class Opener:
         self.where, small = folder / "run", Small("mp-trpo", "mppo/Maze-v0", iterations=2)
         method = settings.overridden(METHODS[small.method], small.overrides)
         options = {"steps": small.steps, "seed": 3, "eval_every": 400, "eval_episodes": 1}
+        options["eval_deterministic_episodes"] = 1
         train(method, small.env, out=self.where, checkpoint_every=1, workers=1, **options)
         (self.where / "final.json").unlink()
         for older in ("000000001.json", "000000001.safetensors"):

@@ -96,6 +96,7 @@ def tiny_run(tmp_path_factory):
         out=out,
         eval_every=400,
         eval_episodes=3,
+        eval_deterministic_episodes=3,
         overrides={
             "paths": 2,
             "batch_size": 200,

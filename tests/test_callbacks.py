@@ -19,6 +19,7 @@ from mppo.callbacks import (
 )
 from mppo.errors import BadRequest
 from mppo.files import model_file
+from mppo.files.evaluation import Evaluation
 from tests.worlds import ENVS, SMALL, STEPS, Constant, ledge
 
 BATCH = ENVS * STEPS
@@ -140,12 +141,20 @@ def test_the_best_model_is_kept(tmp_path):
     assert again.best == max(row["mean_return"] for row in agent.evaluations)
 
 
+def test_the_best_by_episodes_that_nobody_plays_is_refused(tmp_path):
+    best = BestModel(tmp_path / "best", deterministic=True)
+    run = SimpleNamespace(evaluation=Evaluation(deterministic_episodes=0))
+    best.training = SimpleNamespace(run=run, evaluations=[])
+    with pytest.raises(BadRequest, match="eval_deterministic_episodes=10"):
+        best.on_training_start()
+
+
 def test_a_mean_that_is_no_number_is_never_the_best(tmp_path, monkeypatch):
     """NaN compares as false with everything: it must neither be saved nor block what is."""
     written = []
     monkeypatch.setattr(model_file, "save", lambda path, *rest: written.append(path))
     best = BestModel(tmp_path / "best")
-    run = SimpleNamespace(snapshot=lambda: ({}, {}))
+    run = SimpleNamespace(snapshot=lambda: ({}, {}), evaluation=Evaluation())
     before = [{"mean_return": float("nan")}, {"mean_return": None}, {"mean_return": 1.0}]
     best.training = SimpleNamespace(run=run, evaluations=before, description=dict)
     best.on_training_start()

@@ -141,6 +141,12 @@ class BestModel(Callback):
         self.best = float("-inf")
 
     def on_training_start(self) -> None:
+        beside = self.training.run.evaluation.deterministic_episodes
+        if self._name == "mean_return_deterministic" and not beside:
+            raise BadRequest(
+                "BestModel(deterministic=True) compares episodes with the most likely actions, and "
+                "none are played; give eval_deterministic_episodes=10, for example"
+            )
         if self.path is None:
             if self.training.folder is None:
                 raise BadRequest("BestModel needs a path, or a run with a directory (out=...)")

@@ -28,12 +28,12 @@ def test_peers_get_their_own_threads(monkeypatch):
         seen.update(environment)
 
     monkeypatch.setattr(peers, "MeasuredProcess", look)
-    peers._call(sys.executable, ["--list"], {})
+    peers.call(sys.executable, ["--list"], {})
     assert "OMP_NUM_THREADS" not in seen
     assert seen["KEPT"] == "1"
 
 
 def test_the_peer_script_says_what_is_installed():
-    known = peers._call(sys.executable, ["--list"], {}).result()
+    known = peers.call(sys.executable, ["--list"], {}).result()
     assert list(known["peers"]) == list(peers.OURS)
     assert known["libraries"]["numpy"]

@@ -92,6 +92,17 @@ def test_the_command_that_measures_the_same_again():
     assert session.Options(parts=(*usual, "peers")).command == "mppo bench --peers"
     options = session.Options(quick=True, parts=("limit", "paths"), repetitions=7)
     assert options.command == "mppo bench --quick --repetitions 7 --only limit paths"
+    inside = session.Options(parts=("environments",), with_peers=True)
+    assert inside.command == "mppo bench --only environments --peers"
+
+
+def test_peers_of_environments_are_measured_there():
+    given = lambda *words: bench._options(bench.parser().parse_args(words))
+    inside = given("--only", "environments", "--peers")
+    assert (inside.parts, inside.with_peers) == (("environments",), True)
+    assert given("--only", "limit", "--peers").parts == ("limit", "peers")
+    assert not given("--only", "environments").with_peers
+    assert given("--peers").parts == tuple(session.PARTS)
 
 
 def test_one_core_takes_turns(tmp_path):
@@ -130,6 +141,7 @@ def test_the_committed_result_can_be_joined():
     now = session.empty_result(session.Options(parts=("memory",)))
     now["machine"]["processor"] = before["machine"]["processor"]
     whole = session.join(before, now)
-    assert list(whole["parts"]) == list(session.PARTS)
+    measured = [name for name in session.PARTS if name in before["parts"]]
+    assert list(whole["parts"]) == measured
+    assert set(session.PARTS) - set(measured) <= {"environments"}  # which takes longest
     assert whole["parts"]["limit"] == before["parts"]["limit"]
-    assert whole["command"] == "mppo bench --peers"

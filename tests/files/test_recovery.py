@@ -384,8 +384,18 @@ def test_what_was_moved_aside_is_in_no_report_and_no_table(tmp_path):
 SMALL = {"batch_size": 200, "network.hidden": (4,), "critic.network.hidden": (4,), "paths": 2}
 WORDS = ["--batch-size", "200", "--network.hidden", "4", "--critic.network.hidden", "4"]
 WORDS += ["--paths", "2", "--steps", "800", "--seed", "3", "--eval-every", "400", "--quiet"]
-WORDS += ["--eval-episodes", "1", "--checkpoint-every", "1", "--workers", "1"]
-OPTIONS = {"eval_every": 400, "eval_episodes": 1, "checkpoint_every": 1, "workers": 1, "seed": 3}
+WORDS += [
+    "--eval-episodes",
+    "1",
+    "--eval-deterministic-episodes",
+    "1",
+    "--checkpoint-every",
+    "1",
+    "--workers",
+    "1",
+]
+OPTIONS = {"eval_every": 400, "eval_episodes": 1, "eval_deterministic_episodes": 1}
+OPTIONS |= {"checkpoint_every": 1, "workers": 1, "seed": 3}
 COMPARED = ("metrics.jsonl", "evaluations.jsonl")
 
 
@@ -628,5 +638,5 @@ def test_the_copy_of_a_grid_is_no_place_to_train_in(tmp_path, capsys):
     before = content(path)
     with pytest.raises(CheckpointError, match="is finished, and has no checkpoint"):
         mppo.train("mp-trpo", "mppo/Maze-v0", steps=400, seed=3, overrides=SMALL, eval_every=0,
-                   eval_episodes=1, out=path)  # fmt: skip
+                   eval_episodes=1, eval_deterministic_episodes=1, out=path)  # fmt: skip
     assert content(path) == before

@@ -205,7 +205,7 @@ def test_any_method_can_be_said(method, name):
         ({"env": "__main__:Pole-v0"}, "defined in the script that ran it"),
         ({"env_kwargs": {"a-b": 1}}, 'its environment has an argument "a-b"'),
         ({"env_kwargs": {"x": float("inf")}}, 'argument "x" cannot be written down'),
-        ({"env_kwargs": {"x": "y" * 100_000}}, "100,063 characters, more than a shell takes"),
+        ({"env_kwargs": {"x": "y" * 100_000}}, "100,115 characters, more than a shell takes"),
         ({"wrappers": ["gymnasium.wrappers.common:TimeLimit(max_episode_steps=9)"]}, "TimeLimit("),
         ({"wrappers": ["mine:<lambda>"]}, 'the wrapper "mine:<lambda>" cannot be imported'),
         ({"wrappers": ["mine:make.<locals>.Wrap"]}, "cannot be imported as module:callable"),

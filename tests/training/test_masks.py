@@ -276,3 +276,42 @@ def test_workers_see_masks_and_the_bits_are_the_same():
         agent.close()
     assert found[0][:2] == found[1][:2]
     assert [one[2] for one in found] == [(1, "process"), (2, "process")]
+
+
+@pytest.mark.parametrize("env", [Forbidding, Seen])
+def test_lanes_and_whole_steps_give_the_same_bits(env, monkeypatch):
+    """Each environment by itself, or all of them stepped as one."""
+    method, found = small("ppo", action_masks=True), []
+    for lanes in (True, False):
+        if not lanes:
+            for room in ("collector", "evaluator"):
+                monkeypatch.setattr(f"mppo.rollouts.{room}.lanes_for", lambda *given: ())
+        made = mppo.MPPO(limited(env), method, seed=0, eval_every=256, workers=1)
+        made.learn(512)
+        assert bool(made.run.collector._all_lanes) is lanes
+        found.append((made.run.digest(), made.evaluations))
+        made.close()
+    assert found[0] == found[1]
+
+
+class Stuck(Forbidding):
+    """Allows nothing in its third step."""
+
+    def reset(self, **kwargs):
+        self.time = 0
+        return super().reset(**kwargs)
+
+    def step(self, action):
+        self.time += 1
+        return super().step(action)
+
+    def action_masks(self):
+        masks = super().action_masks()
+        return np.zeros_like(masks) if self.time == 3 else masks
+
+
+def test_a_mask_that_allows_nothing_stops_the_run():
+    made = mppo.MPPO(limited(Stuck), small("ppo", action_masks=True), eval_every=0, workers=1)
+    with pytest.raises(EnvironmentFault, match="a mask forbids all options of a choice"):
+        made.learn(256)
+    made.close()

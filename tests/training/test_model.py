@@ -203,7 +203,9 @@ def test_evaluate_gives_mean_and_standard_deviation(whole):
     mean, std = whole.evaluate(episodes=5)
     assert (mean, std) == whole.evaluate(episodes=5)
     assert whole.evaluate(episodes=5, seed=1) != (mean, std)
-    trained = model(eval_every=BATCH, eval_episodes=5).learn(4 * BATCH)
+    trained = model(eval_every=BATCH, eval_episodes=5, eval_deterministic_episodes=None).learn(
+        4 * BATCH
+    )
     row = trained.evaluations[-1]
     assert mean == pytest.approx(row["mean_return"], abs=0)
     assert std == pytest.approx(np.std(row["returns"]), abs=0)

@@ -29,7 +29,15 @@ def said(capsys, *words):
 
 
 def test_the_agent_of_a_run_is_the_one_that_training_gave(tmp_path):
-    trained = train(SMALL["mp-trpo"], ledge, steps=512, out=tmp_path / "run", eval_every=512)
+    trained = train(
+        SMALL["mp-trpo"],
+        ledge,
+        steps=512,
+        out=tmp_path / "run",
+        eval_every=512,
+        eval_episodes=10,
+        eval_deterministic_episodes=10,
+    )
     agent = load(tmp_path / "run", env=ledge)
     seen = np.linspace(-1, 1, 30, dtype=np.float32)[:, None]
     assert agent.path == trained.path

@@ -8,6 +8,7 @@ import pytest
 
 from mppo.cli import fields
 from mppo.cli.train import Shown, _own_fields, options_given, parsed
+from mppo.experiments.spec import GRID_EVALUATION
 from mppo.files.evaluation import Evaluation
 from mppo.training.model import MPPO
 from mppo.training.options import Options
@@ -44,5 +45,14 @@ def test_the_command_line_gives_the_same_options():
     assert found == Options(
         seed=3, out="runs/a", eval_episodes=4, wrappers=("a:B", "c:D"), loggers=("x",)
     )
-    assert found.evaluation == Evaluation(10_000, 4, 4)
-    assert Options(eval_deterministic_episodes=0).evaluation == Evaluation(10_000, 10, 0)
+    assert found.evaluation == Evaluation(10_000, 4, 0)
+    beside = Options(eval_episodes=3, eval_deterministic_episodes=None)  # as many
+    assert beside.evaluation == Evaluation(10_000, 3, 3)
+
+
+def test_evaluations_are_cheaper_than_the_paper_s():
+    """At full length they are a fifth of the samples, and the paper's grids keep the paper's."""
+    usual = Options().evaluation
+    assert usual == Evaluation(10_000, 2, 0)
+    assert 1000 * (usual.episodes + usual.deterministic_episodes) / usual.every == 0.3
+    assert (Evaluation().episodes, GRID_EVALUATION.episodes) == (10, 10)

@@ -113,3 +113,18 @@ def test_our_own_robots_are_squashed_too():
     assert np.abs(u).max() > 1  # before tanh
     assert made.run.collector._lanes == ()
     made.close()
+
+
+def test_lanes_and_whole_steps_give_the_same_bits(agent, monkeypatch):
+    """Each environment by itself, or all of them stepped as one."""
+    found = []
+    for lanes in (True, False):
+        if not lanes:
+            for room in ("collector", "evaluator"):
+                monkeypatch.setattr(f"mppo.rollouts.{room}.lanes_for", lambda *given: ())
+        made = mppo.MPPO(bounded, agent.method, seed=1, eval_every=256, eval_episodes=2, workers=1)
+        made.learn(512)
+        assert bool(made.run.collector._all_lanes) is lanes
+        found.append((made.run.digest(), made.evaluations))
+        made.close()
+    assert found[0] == found[1]

@@ -129,7 +129,13 @@ def test_evaluations_that_are_cut_say_so_once(tmp_path, monkeypatch):
     monkeypatch.setattr("mppo.training.evaluating.LONGEST", 6)
     with pytest.warns(SettingsWarning) as said:
         agent = mppo.train(
-            METHOD, ledge, steps=2 * BATCH, eval_every=BATCH, eval_episodes=3, out=tmp_path / "run"
+            METHOD,
+            ledge,
+            steps=2 * BATCH,
+            eval_every=BATCH,
+            eval_episodes=3,
+            eval_deterministic_episodes=3,
+            out=tmp_path / "run",
         )
     found = rows(tmp_path / "run", "evaluations.jsonl")
     assert found == agent.evaluations

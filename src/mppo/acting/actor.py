@@ -69,6 +69,16 @@ class Actor:
         return self._forward
 
     @property
+    def mask_at(self) -> int:
+        """The column of an observation where the mask of choices begins; -1 if there is none."""
+        return -1 if self._mask is None else int(self._mask.start)
+
+    def check_mask(self, observation: np.ndarray) -> None:
+        """Raise if a choice has no option that the observation allows."""
+        if self._mask is not None:
+            self._allowed(observation)
+
+    @property
     def scale(self) -> np.ndarray:
         """What noise is yet to be multiplied with, for each action: it is scaled already (1), but
         where normal actions stand beside choices."""

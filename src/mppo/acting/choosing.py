@@ -26,7 +26,7 @@ CHOSEN, ODD, WARNED = 0, 1, 2
 met a bad number. In the last two cases nothing is written."""
 
 _NUMBERS = ("inputs", "outputs", "layers", "weights", "widest", "filtered", "activation", "actions")
-_NUMBERS += ("counters", "stride", "kind", "clips", "first", "paid")
+_NUMBERS += ("counters", "stride", "kind", "clips", "first", "paid", "mask")
 _PLACES = ("now", "low", "high", "warnings", "counted", "sizes", "mean", "inverse", "numbers")
 _PLACES += ("work", "observations", "noise", "taken", "options", "scale", "least", "most", "given")
 _PLACES += ("rewards",)
@@ -47,7 +47,7 @@ class Form(NamedTuple):
     most: np.ndarray
 
 
-def form_of(space: spaces.Space) -> Form:
+def form_of(space: spaces.Space | None) -> Form:
     """How the actions of a space are given to its environment."""
     if isinstance(space, spaces.Box) and space.dtype in (np.float32, np.float64):
         kind = _FLOAT if space.dtype == np.float32 else _DOUBLE
@@ -82,6 +82,31 @@ def _inside(table: Any) -> bool:
 
 
 @native
+def _allowed(table: Any, option: int) -> bool:
+    """Whether the mask in the observation, if there is one, allows this of all options."""
+    if table.mask < 0:
+        return True
+    now = array(as_pointer(table.now), (table.inputs,), np.float32)
+    return now[table.mask + option] > np.float32(0.5)
+
+
+@native
+def _stuck(table: Any) -> bool:
+    """Whether some choice has no option that is allowed."""
+    if table.mask < 0:
+        return False
+    options, at = array(as_pointer(table.options), (table.actions,), np.int64), 0
+    for count in options:
+        free = False
+        for k in range(count):
+            free |= _allowed(table, at + k)
+        if not free:
+            return True
+        at += count
+    return False
+
+
+@native
 def _warned(table: Any) -> bool:
     counted = array(as_pointer(table.counted), (table.counters,), np.int64)
     warned = False
@@ -107,6 +132,14 @@ def _outputs(table: Any) -> np.ndarray:
 
 
 @native
+def _score(table: Any, found: np.ndarray, noise: np.ndarray, option: int) -> np.float32:
+    """The option with the largest one is chosen; what is not allowed never is."""
+    if not _allowed(table, option):
+        return np.float32(-np.inf)
+    return found[option] + noise[option]
+
+
+@native
 def _take(table: Any, t: int, found: np.ndarray) -> None:
     """Keep the observation and the action: outputs plus noise, or the best of some options."""
     count, outputs = table.actions, table.outputs
@@ -122,9 +155,9 @@ def _take(table: Any, t: int, found: np.ndarray) -> None:
             taken[n] = found[at] + noise[at] * scale[n]
             at += 1
             continue
-        best, chosen = found[at] + noise[at], 0
+        best, chosen = _score(table, found, noise, at), 0
         for k in range(1, options[n]):
-            score = found[at + k] + noise[at + k]
+            score = _score(table, found, noise, at + k)
             if best == best and not score <= best:  # a NaN counts as the largest
                 best, chosen = score, k
         taken[n] = chosen
@@ -160,7 +193,7 @@ def _choose(address: int, t: int, anyway: int) -> int:
     table = array(as_pointer(address), (1,), TABLE)[0]
     if _warned(table):
         return WARNED
-    if not anyway and not _inside(table):
+    if not anyway and (not _inside(table) or _stuck(table)):
         return ODD
     _take(table, t, _outputs(table))
     if table.kind:
@@ -199,8 +232,13 @@ class Chooser:
     ROOM: int = 256  # actions that are made room for at once
 
     def __init__(
-        self, space: spaces.Space, now: np.ndarray, low: np.ndarray, high: np.ndarray
+        self,
+        space: spaces.Space | None,
+        now: np.ndarray,
+        low: np.ndarray,
+        high: np.ndarray,
     ) -> None:
+        """Without a space it is up to the caller to make of a row what the environment takes."""
         self.form: Form = form_of(space)
         self.choose: Callable[[int, int, int], int]
         self.settle: Callable[[int, int, int], int]
@@ -241,7 +279,7 @@ class Chooser:
         self._point(work=np.empty((2, widest), np.float32), options=options, scale=actor.scale)
         self._set(clip=net.clip, filtered=net.filtered, activation=net.activation, widest=widest)
         self._set(layers=net.sizes.size, weights=net.numbers.size, outputs=net.sizes[-1])
-        self._set(actions=options.size)
+        self._set(actions=options.size, mask=actor.mask_at)
 
     def aim(
         self, noise: np.ndarray, observations: np.ndarray, taken: np.ndarray, rewards: np.ndarray

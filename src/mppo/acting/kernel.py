@@ -79,7 +79,17 @@ def run(net: Forward, observation: np.ndarray, work: np.ndarray) -> np.ndarray:
         y = work[(n + 1) % 2, :outputs]
         y[:] = net.numbers[at : at + outputs]
         at += outputs
-        for i in range(inputs):
+        whole = inputs - inputs % 4
+        for i in range(0, whole, 4):
+            a, b, c, d = x[i], x[i + 1], x[i + 2], x[i + 3]
+            first = net.numbers[at : at + outputs]
+            second = net.numbers[at + outputs : at + 2 * outputs]
+            third = net.numbers[at + 2 * outputs : at + 3 * outputs]
+            fourth = net.numbers[at + 3 * outputs : at + 4 * outputs]
+            for j in range(outputs):  # in the order of four passes over y, so with their bits
+                y[j] = y[j] + a * first[j] + b * second[j] + c * third[j] + d * fourth[j]
+            at += 4 * outputs
+        for i in range(whole, inputs):
             row, factor = net.numbers[at : at + outputs], x[i]
             for j in range(outputs):
                 y[j] += factor * row[j]

@@ -1,7 +1,8 @@
 """A peer's training run, timed: runs by path in an interpreter that has the peer, not mppo.
 
 `python peer_script.py --list` prints the installed peers and their versions as JSON;
-`python peer_script.py NAME TASK ITERATIONS` trains and prints the seconds of each iteration.
+`python peer_script.py NAME TASK ITERATIONS` trains and prints the seconds of each iteration;
+`ENVS PACKAGE` behind that mean so many environments of `catalogue.py`, which PACKAGE registers.
 
 The hyper-parameters are the paper's, as far as each peer's interface goes. Environments run in
 one process one after the other (DummyVecEnv), which the peers' documentation recommends for cheap
@@ -13,6 +14,8 @@ import importlib.metadata
 import itertools
 import json
 import os
+import pathlib
+import runpy
 import sys
 import time
 
@@ -61,9 +64,12 @@ def _version(distribution):
         return None
 
 
-def train(name, env, iterations):
+def train(name, env, iterations, *listed):
     """Times at which iterations began, and the end; steps of one iteration."""
     _, module, kind, envs, settings = PEERS[name]
+    if listed:
+        catalogue = runpy.run_path(str(pathlib.Path(__file__).with_name("catalogue.py")))
+        env_id, envs, env = env, int(listed[0]), lambda: catalogue["make_flat"](env_id, *listed[1:])
     settings = {"n_steps": BATCH[kind] // envs, **settings}
     if module == "tianshou":
         marks = _tianshou(kind, env, envs, settings, iterations)
@@ -170,7 +176,11 @@ def _tianshou_networks(vector, torch, import_module):
 
 def main(words):
     """Print one line of JSON."""
-    answer = installed() if words == ["--list"] else train(words[0], words[1], int(words[2]))
+    if words == ["--list"]:
+        answer = installed()
+    else:
+        name, env, iterations, *listed = words
+        answer = train(name, env, int(iterations), *listed)
     print(json.dumps(answer), flush=True)
 
 

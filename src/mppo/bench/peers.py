@@ -43,7 +43,7 @@ def peers(session: Session) -> Part:
     if session.peers_python is None and importlib.util.find_spec("stable_baselines3") is None:
         raise Skipped(HINT)
     python = session.peers_python or sys.executable
-    known = _call(python, ["--list"], {}).result()
+    known = call(python, ["--list"], {}).result()
     names = [name for name, version in known["peers"].items() if version]
     if not names:
         raise Skipped(HINT)
@@ -80,7 +80,7 @@ def _train(session: Session, python: str, name: str, env: str, repetition: int) 
     warmup = session.size(2, 1)
     iterations = str(warmup + session.iterations(method, 15_000))
     label = {"peer": name, "env": env, "repetition": repetition}
-    theirs = session.finish(_call(python, [name, env, iterations], label))
+    theirs = session.finish(call(python, [name, env, iterations], label))
     seconds = theirs["seconds"][warmup:]
     whole = {"batch_size": METHODS[method].batch_size}  # even in a smoke test, as the peers have it
     ours = session.train(method, env, 15_000, "all", repetition, overrides=whole)
@@ -105,7 +105,7 @@ def _compared(
     return ratios, [Table("peers", title, columns, rows)]
 
 
-def _call(python: str, words: list[str], label: Sample) -> MeasuredProcess:
+def call(python: str, words: list[str], label: Sample) -> MeasuredProcess:
     """The peer script; the thread settings that mppo makes for itself are taken back."""
     environment = {
         name: value for name, value in os.environ.items() if ONE_THREAD.get(name) != value

@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 from mppo.algorithm.methods import METHODS
 from mppo.bench import machine, speed
+from mppo.bench.environments import environments
 from mppo.bench.measure import MeasuredProcess, Sample, Skipped, Workload
 from mppo.bench.memory import memory
 from mppo.bench.peers import peers
@@ -41,6 +42,8 @@ class Session:
     peers_python: str | None = None
     say: Callable[[str], None] = lambda text: None
     samples: list[Sample] = field(default_factory=list)
+    with_peers: bool = False
+    """Whether peers are measured wherever they can be."""
 
     def size(self, full: int, quick: int) -> int:
         """A size, or the one for a smoke test."""
@@ -86,15 +89,21 @@ class Session:
         wanted = Workload(
             method,
             env,
-            workers=max(1, len(pinned)) if on == "all" else 1,
+            workers=workload.pop("workers", max(1, len(pinned)) if on == "all" else 1),
             overrides={**self.overrides(method), **(overrides or {})},
             **workload,
         )
-        command = [sys.executable, "-m", "mppo.bench.measure", json.dumps(pinned)]
         label = {"method": method, "env": env, "on": on, "repetition": repetition}
+        return self.start_module("mppo.bench.measure", pinned, asdict(wanted), label)
+
+    def start_module(
+        self, module: str, pinned: list[int], task: Mapping[str, Any], label: Sample
+    ) -> MeasuredProcess:
+        """Start a module of this package on some cores with what it shall measure."""
         cache = {"MPPO_COMPILATION_CACHE": str(self.folder / "xla")}  # the runs share it
         environment = {**os.environ, **ONE_THREAD, **cache}
-        return MeasuredProcess([*command, json.dumps(asdict(wanted))], environment, label)
+        command = [sys.executable, "-m", module, json.dumps(pinned), json.dumps(task)]
+        return MeasuredProcess(command, environment, label)
 
     def finish(self, process: MeasuredProcess) -> Sample:
         """Wait for the result, and keep it among the samples."""
@@ -108,6 +117,7 @@ PARTS: dict[str, Callable[[Session], Part]] = {
     "rates": speed.rates,
     "cores": speed.cores,
     "peers": peers,
+    "environments": environments,
     "paths": speed.paths,
     "startup": startup,
     "two-runs": speed.two_runs,
@@ -124,6 +134,7 @@ class Options:
     repetitions: int | None = None
     peers_python: str | None = None
     say: Callable[[str], None] = field(default=lambda text: None, compare=False)
+    with_peers: bool = False
 
     @property
     def rounds(self) -> int:
@@ -140,6 +151,7 @@ class Options:
             words += ["--peers"] if "peers" in self.parts else []
         else:
             words.append(f"--only {' '.join(self.parts)}")
+            words += ["--peers"] if self.with_peers and "peers" not in self.parts else []
         return " ".join(words)
 
 
@@ -186,6 +198,7 @@ def measure_parts(options: Options, result: Result) -> Generator[str]:
             if name in options.parts:
                 sizes = (options.rounds, options.quick, machine.cores(), Path(folder))
                 session = Session(*sizes, options.peers_python, options.say)
+                session.with_peers = options.with_peers
                 result["parts"][name] = {"date": result["date"], **_measured(part, session)}
                 result["source_changed"] |= machine.source() != result["source_sha256"]
                 yield name

@@ -14,6 +14,7 @@ TITLES = {
     "rates": "Tasks, methods and cores",
     "cores": "One run on several cores",
     "peers": "Peers",
+    "environments": "Environments",
     "paths": "The number of paths K",
     "startup": "Start-up",
     "two-runs": "Two runs side by side",
@@ -31,6 +32,13 @@ EXPLAINED = {
     "that does nothing else: what the machine gives to several threads in that moment. The update "
     "of a run stays on one core.",
     "peers": "Runs of the same number of steps, ours after theirs in each repetition.",
+    "environments": "PPO with the paper's settings. On one core, in turn in one process, in CPU "
+    "time (wall time where a step waits): whole iterations of training; collecting alone, policy "
+    "included; Gymnasium's own `env.step` with random actions. Of environments that Python steps, "
+    "collecting is compared with `env.step` of the same actions from the same seeds. On all cores, "
+    "in wall time: training with a thread or worker process for each core, and a process of bare "
+    "`env.step` on each core, side by side. The eleven compiled robots: training (trpo) against "
+    'bare `mj_step` of the same states and actions, as under "The limit".',
     "paths": "All steps of this task cost the same, so the difference is that of K alone. Peak "
     "memory is that of the whole process with a filled compilation cache; the C library is told "
     "to give large buffers back after each update, or peaks would vary by ten megabytes.",

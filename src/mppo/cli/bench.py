@@ -25,13 +25,14 @@ from mppo.files.run_directory import plain
 
 ABOUT = """\
 Measure this machine in one session: training against bare physics, cores,
-peers, paths, start-up and memory. Ratios first, with their spread over
-repetitions."""
+peers, environments, paths, start-up and memory. Ratios first, with their
+spread over repetitions."""
 
 
-def main(command: str, words: list[str]) -> int:
-    """Measure, print ratios first, and write what was asked for."""
+def parser() -> Parser:
+    """What the command takes."""
     examples = ["mppo bench --quick", "mppo bench --peers --json bench.json"]
+    examples += ["mppo bench --only environments --peers"]
     parser = Parser("bench", ABOUT, examples)
     add = parser.add_argument
     add("--json", metavar="FILE", help="write everything raw")
@@ -47,7 +48,12 @@ def main(command: str, words: list[str]) -> int:
     )
     add("--join", action="store_true", help="keep the other parts that --json FILE has already")
     add("--only", nargs="+", metavar="PART", help=f"of {', '.join(PARTS)}")
-    given = parser.parse_args(words)
+    return parser
+
+
+def main(command: str, words: list[str]) -> int:
+    """Measure, print ratios first, and write what was asked for."""
+    given = parser().parse_args(words)
     for file in (given.json, given.markdown):
         if file is not None and not Path(file).absolute().parent.is_dir():
             raise BadRequest(f'cannot write "{file}": its directory does not exist')
@@ -81,13 +87,17 @@ def _options(given: argparse.Namespace) -> Options:
         raise BadRequest(f"repetitions is {given.repetitions}; give at least 1 (5 for a verdict)")
     if given.peers_python is not None and shutil.which(given.peers_python) is None:
         raise BadRequest(f'"{given.peers_python}" is not an interpreter that can be run')
-    wanted = set(given.only or Options().parts) | ({"peers"} if given.peers else set())
+    inside = "environments" in (given.only or ())  # which measures peers of its own
+    wanted = set(given.only or Options().parts) | (
+        {"peers"} if given.peers and not inside else set()
+    )
     return Options(
         given.quick,
         tuple(name for name in PARTS if name in wanted),
         given.repetitions,
         given.peers_python,
         _say,
+        given.peers,
     )
 
 

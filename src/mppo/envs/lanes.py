@@ -36,14 +36,12 @@ _GOING = (False, False)
 def lanes_for(envs: VectorEnv, spaces: Spaces) -> Sequence[Lane]:
     """The lanes of a vector environment; none if it is stepped as a whole.
 
-    Compiled policies know neither tanh nor masks.
+    Compiled robots know neither tanh nor masks.
     """
-    if spaces.squash or spaces.masked:
-        return ()
     inside = envs.env if isinstance(envs, Borrowed) else envs
     if type(inside) in (CheckedVectorEnv, CapturedVectorEnv):
         return [StepLane(checked, spaces) for checked in cast(CheckedVectorEnv, inside).checked]
-    return lanes_of(envs)
+    return () if spaces.squash or spaces.masked else lanes_of(envs)
 
 
 def runs(lanes: Sequence[Lane], actor: Actor) -> bool:
@@ -68,7 +66,9 @@ class StepLane:
         self._checked, self._spaces = checked, spaces
         self._sight = Sight(checked, spaces.plan)
         sight = self._sight
-        self._chooser = Chooser(spaces.action, sight.now, sight.low, sight.high)
+        form = None if spaces.squash else spaces.action  # tanh is left to NumPy: bits matter
+        self._chooser = Chooser(form, sight.now, sight.low, sight.high)
+        self._actor: Actor | None = None
         self.seen: Any = None  # the last observation as the environment gave it, if it is known
         self._ended = _GOING
         self._watched: Any = None  # MuJoCo's data
@@ -143,7 +143,7 @@ class StepLane:
 
     def _aim(self, actor: Actor, rows: Rows) -> None:
         """Prepare the chooser."""
-        chooser = self._chooser
+        chooser, self._actor = self._chooser, actor
         chooser.use(actor)
         chooser.aim(*rows)
         if self._checked.warnings is not None:
@@ -162,6 +162,8 @@ class StepLane:
             self._check_warnings()
         if seen is not None:
             self._sight.precise(seen)
+        assert self._actor is not None
+        self._actor.check_mask(self.observation)
         self._chooser.choose(self._chooser.address, t, 1)
 
     def _settle(self, rows: Rows, start: int, t: int) -> None:

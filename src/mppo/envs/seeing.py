@@ -134,7 +134,7 @@ class Sight:
 def _part(part: Part, now: np.ndarray) -> Callable[[Any], bool] | None:
     """A function that writes a part if it is of the usual type; None if there is no such type."""
     space, row = part.space, now[part.start : part.stop]
-    if type(space) is spaces.Box:
+    if type(space) in (spaces.Box, spaces.MultiBinary):
         shape, dtype, view = space.shape, space.dtype, row.reshape(space.shape)
         if dtype.kind in "iu" and dtype.itemsize > 4:
             return None
@@ -163,6 +163,8 @@ def _part(part: Part, now: np.ndarray) -> Callable[[Any], bool] | None:
 def _safe_bounds(space: Any) -> tuple[Any, Any]:
     """Bounds in float32: whatever lies between them is an element, and finite."""
     dtype: Any = space.dtype
+    if type(space) is spaces.MultiBinary:
+        return -1.0, 2.0  # of whole numbers just 0 and 1
     if type(space) is not spaces.Box or space.dtype.kind == "b":
         return -np.inf, np.inf  # choices were looked at one by one
     low, high = space.low.reshape(-1), space.high.reshape(-1)

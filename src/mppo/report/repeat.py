@@ -20,6 +20,7 @@ from mppo.files.changes import MISSING, Change, compare, env_flags, flags, neare
 from mppo.files.evaluation import Evaluation
 from mppo.report.read import RunRecord
 from mppo.report.text import visible
+from mppo.training.options import Options
 
 _LONGEST = 100_000  # characters; Linux takes no argument of more than 131,072 bytes
 _DEEPEST = 50  # lists in lists: Python reads no literal that is nested much deeper
@@ -88,9 +89,9 @@ def _evaluation(given: Any) -> list[str]:
     """The options of the evaluations that are not the usual ones."""
     if not isinstance(given, dict):
         raise NoCommand(f"evaluation is {_shown(given)}")
-    usual = dataclasses.asdict(Evaluation())
-    found = {n: _whole(given.get(n, now), f"evaluation.{n}") for n, now in usual.items()}
-    usual["deterministic_episodes"] = found["episodes"]  # as many, if nothing is said of them
+    usual = dataclasses.asdict(Options().evaluation)
+    whole = dataclasses.asdict(Evaluation())  # of what a file does not say
+    found = {n: _whole(given.get(n, now), f"evaluation.{n}") for n, now in whole.items()}
     return flags({f"eval_{n}": now for n, now in found.items() if now != usual[n]})
 
 

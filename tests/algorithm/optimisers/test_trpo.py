@@ -13,7 +13,7 @@ from mppo.algorithm.exploration.none import no_bonus
 from mppo.algorithm.filters import Filter
 from mppo.algorithm.heads import Categorical, Gaussian, Product
 from mppo.algorithm.networks import Mlp
-from mppo.algorithm.optimisers import fisher
+from mppo.algorithm.optimisers import fisher, trpo
 from mppo.algorithm.optimisers.fisher import fisher_product
 from mppo.algorithm.optimisers.trpo import Trpo, conjugate_gradient
 from mppo.algorithm.policies import Architecture, Policy
@@ -319,6 +319,22 @@ def test_fisher_stride_uses_every_nth_state():
     whole, _, _ = update(Trpo(), policy, batch)
     sparse, _, _ = update(Trpo(fisher_stride=5), policy, batch)
     assert not same_bits(whole, sparse)
+
+
+def test_the_step_of_a_stride_is_that_of_every_nth_state(monkeypatch):
+    """Products by linearisation on the chosen states, picked one by one, give the same step."""
+    policy, batch = prepare(6)
+    chosen = jnp.stack([batch.observations[n] for n in range(N) if n % 5 == 0])
+    found, _, log = update(Trpo(fisher_stride=5), policy, batch)
+    assert_same_bits(
+        update(Trpo(fisher_stride=1), policy, batch)[0], update(Trpo(), policy, batch)[0]
+    )
+    oracle = lambda architecture, at, _: fisher._by_linearisation(architecture, at, chosen)
+    monkeypatch.setattr(trpo, "fisher_product", oracle)
+    slow = Trpo().update(ARCHITECTURE, (), policy, batch, no_bonus, jax.random.key(0))
+    for one, other in zip(*(jax.tree.leaves(p.parameters) for p in (found, slow[0])), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-3, atol=1e-5)
+    assert float(log["kl"]) == pytest.approx(float(slow[2]["kl"]), rel=1e-3)
 
 
 def test_bonus_and_entropy_are_in_the_objective():

@@ -1,0 +1,221 @@
+"""The part about environments of every kind: how near training comes to their own steps."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+from mppo.bench import peers
+from mppo.bench.catalogue import COMPUTING, ENVIRONMENTS, ROBOTS, WAITING, Measured
+from mppo.bench.measure import MeasurementFailed, Sample
+from mppo.bench.ratios import Part, Ratio, Table, quotients, spread
+from mppo.bench.stepping import Stepping
+
+if TYPE_CHECKING:
+    from mppo.bench.session import Session
+
+PEER = "SB3 PPO"
+TIMES_PEER, OF_BARE = 4.0, 0.75  # the target: so many times the peer, or so much of what is there
+ROBOT_SHARE = {"Hopper": 0.82}  # of bare mj_step; others:
+USUAL_ROBOT_SHARE = 0.75
+QUICK = ("CartPole-v1",)
+Samples = dict[str, list[Sample]]
+NOTE = (
+    f"{PEER} has as many environments as ours (DummyVecEnv), flattened observations, the paper's "
+    "hyper-parameters, all cores and torch's own number of threads. Its target is 4, or where "
+    "that is less, 0.75 of what bare `env.step` on all cores would allow."
+)
+
+
+def environments(session: Session) -> Part:
+    """Every environment of the catalogue, the compiled robots, and worker processes."""
+    notes: list[str] = []
+    measured = [env for env in ENVIRONMENTS if _installed(env, notes)]
+    if session.quick:
+        measured = [env for env in measured if env.name in QUICK]
+    python = _peers_python(session, notes)
+    alone = _one_by_one(measured, lambda env: [_on_one_core(session, env)], notes)
+    measured = [env for env in measured if env.name in alone]
+    together: Samples = {}
+    for r in range(session.repetitions):
+        once = lambda env, r=r: [_on_all_cores(session, env, r, alone[env.name][0]["envs"], python)]
+        for name, samples in _one_by_one(measured, once, notes).items():
+            together.setdefault(name, []).extend(samples)
+    whole = [env for env in measured if len(together.get(env.name, [])) == session.repetitions]
+    ratios, tables = _compared(session, whole, alone, together)
+    for more in (_robots(session, notes), _processes(session, notes)):
+        ratios, tables = ratios + more.ratios, tables + more.tables
+    return Part(ratios, tables, ([NOTE] if python else []) + notes)
+
+
+def _installed(env: Measured, notes: list[str]) -> bool:
+    """Whether its package is there; else a line says that it is left out."""
+    package = "Box2D" if env.package.endswith("box2d") else env.package
+    if package and importlib.util.find_spec(package) is None:
+        notes.append(f"{env.name} is left out: {package} is not installed.")
+        return False
+    return True
+
+
+def _peers_python(session: Session, notes: list[str]) -> str | None:
+    if not session.with_peers:
+        return None
+    if session.peers_python is None and importlib.util.find_spec("stable_baselines3") is None:
+        notes.append(f"Without {PEER}: {peers.HINT}.")
+        return None
+    return session.peers_python or sys.executable
+
+
+def _one_by_one(
+    measured: list[Measured], measure: Callable[[Measured], list[Sample]], notes: list[str]
+) -> Samples:
+    """Samples by name; an environment that fails is left out with a line."""
+    samples: Samples = {}
+    for env in measured:
+        try:
+            samples[env.name] = measure(env)
+        except MeasurementFailed as failure:
+            notes.append(f"{env.name} failed: {failure}.")
+    return samples
+
+
+def _task(session: Session, env: Measured, **more: Any) -> dict[str, Any]:
+    steps = session.size(2000, 200)
+    return asdict(
+        Stepping(env.env, env.id, env.package, steps, envs=env.envs, waits=env.waits, **more)
+    )
+
+
+def _on_one_core(session: Session, env: Measured) -> Sample:
+    session.say(f"environments: {env.name}, one core")
+    task = _task(session, env, repetitions=session.repetitions)
+    label = {"env": env.name, "on": "one"}
+    pinned = session.pinned("one")
+    return session.finish(session.start_module("mppo.bench.stepping", pinned, task, label))
+
+
+def _on_all_cores(session: Session, env: Measured, r: int, envs: int, python: str | None) -> Sample:
+    """Rates of ours, of bare steps on every core, and of the peer, one after the other."""
+    session.say(f"environments {r + 1}/{session.repetitions}: {env.name}, all cores")
+    whole = {"batch_size": 2048, **({"envs": envs} if env.envs else {})}
+    workers = {"workers": env.workers} if env.workers else {}
+    ours = session.train("ppo", env.env, 12_000, "all", r, overrides=whole, **workers)
+    sample = {"ours": ours["rate"], "bare": sum(_bare_rates(session, env))}
+    if python is not None:
+        iterations = str(session.size(2, 1) + session.size(4, 1))
+        words = [PEER, env.id, iterations, str(envs), *([env.package] if env.package else [])]
+        label = {"peer": PEER, "env": env.name, "repetition": r}
+        theirs = session.finish(peers.call(python, words, label))
+        seconds = theirs["seconds"][session.size(2, 1) :]
+        sample["theirs"] = theirs["steps"] * len(seconds) / sum(seconds)
+    return sample
+
+
+def _bare_rates(session: Session, env: Measured) -> Iterator[float]:
+    """Of one process on each core, all at the same time."""
+    task = _task(session, env, repetitions=1, together=True)
+    label = {"env": env.name, "on": "bare"}
+    places = [[core] for core in session.cores] or [[]]
+    running = [session.start_module("mppo.bench.stepping", place, task, label) for place in places]
+    try:
+        for process in running:
+            process.wait_until_ready()
+        for process in running:
+            process.go()
+        for process in running:
+            yield session.finish(process)["rate"]
+    finally:
+        for process in running:
+            process.stop()
+
+
+def _compared(
+    session: Session, measured: list[Measured], alone: Samples, together: Samples
+) -> tuple[list[Ratio], list[Table]]:
+    cores = len(session.cores) or "all"
+    ratios: list[Ratio] = []
+    on_one: list[list[Any]] = []
+    on_all: list[list[Any]] = []
+    for env in measured:
+        one, all_cores = alone[env.name][0], together[env.name]
+        seconds, steps = one["seconds"], one["steps"]
+        rates = {name: [steps[name] / s for s in took] for name, took in seconds.items()}
+        if "again" in rates:
+            share = quotients(rates["collecting"], rates["again"])
+            what = f"{env.name}: collect / env.step"
+            ratios.append(Ratio(f"collecting-{env.name}", what, share, env.share))
+        share = quotients(rates["training"], rates["random"])
+        ratios.append(Ratio(f"training-{env.name}", f"{env.name}: ppo / env.step", share))
+        ours, bare = ([sample[name] for sample in all_cores] for name in ("ours", "bare"))
+        theirs = [sample["theirs"] for sample in all_cores if "theirs" in sample]
+        if theirs:
+            target = min(TIMES_PEER, OF_BARE * median(bare) / median(theirs))
+            what = f"{env.name}: ppo / {PEER}"
+            times = quotients(ours, theirs)
+            judged = round(target, 2) if cores == 2 else None
+            ratios.append(Ratio(f"environments-{PEER}-{env.name}", what, times, judged))
+        shown = [spread(rates[name]) for name in ("training", "collecting", "random")]
+        on_one.append([env.name, one["envs"], *shown])
+        on_all.append([env.name, spread(ours), spread(bare), spread(theirs) if theirs else None])
+    one_core = ["environment", "envs", "training", "collecting", "env.step"]
+    all_cores = ["environment", "training", "env.step", PEER]
+    return ratios, [
+        Table("environments-one", "Steps a second, one core", one_core, on_one),
+        Table("environments-all", f"Steps a second, {cores} cores", all_cores, on_all),
+    ]
+
+
+def _robots(session: Session, notes: list[str]) -> Part:
+    """Training on one core against bare `mj_step` of the same states and actions."""
+    names = ROBOTS if not session.quick else ("Hopper",)
+    robots = [Measured(f"{name}-v5", f"{name}-v5") for name in names]
+    samples: Samples = {}
+    for r in range(session.repetitions):
+
+        def once(env: Measured, r: int = r) -> list[Sample]:
+            session.say(f"environments {r + 1}/{session.repetitions}: trpo on {env.name}, mj_step")
+            return [session.train("trpo", env.env, 15_000, repetition=r, replay=True)]
+
+        for name, found in _one_by_one(robots, once, notes).items():
+            samples.setdefault(name, []).extend(found)
+    ratios, rows = [], []
+    for name, some in samples.items():
+        rates, bare = ([sample[which] for sample in some] for which in ("rate", "bare_rate"))
+        target = ROBOT_SHARE.get(name.removesuffix("-v5"), USUAL_ROBOT_SHARE)
+        what = f"{name}: trpo / mj_step"
+        ratios.append(Ratio(f"robots-{name}", what, quotients(rates, bare), target))
+        rows.append([name, spread(rates), spread(bare)])
+    columns = ["robot", "training (trpo)", "bare mj_step"]
+    return Part(ratios, [Table("robots", "Steps a second of compiled robots", columns, rows)])
+
+
+def _processes(session: Session, notes: list[str]) -> Part:
+    """Several worker processes against one, where a step takes a millisecond."""
+    cases = {WAITING.name: (WAITING, 8, 6.0), COMPUTING.name: (COMPUTING, 2, 1.8)}
+    samples: Samples = {}
+    for r in range(session.repetitions):
+
+        def once(env: Measured, r: int = r) -> list[Sample]:
+            session.say(f"environments {r + 1}/{session.repetitions}: {env.name}, processes")
+            small = {"batch_size": 1024, "envs": env.envs}
+            rate = lambda workers: session.train(
+                "ppo", env.env, 2000, "all", r, overrides=small, workers=workers
+            )["rate"]
+            return [{"one": rate(1), "more": rate(cases[env.name][1])}]
+
+        for name, found in _one_by_one([case[0] for case in cases.values()], once, notes).items():
+            samples.setdefault(name, []).extend(found)
+    ratios, rows = [], []
+    for name, some in samples.items():
+        one, more = ([sample[which] for sample in some] for which in ("one", "more"))
+        _, workers, target = cases[name]
+        judged = target if len(session.cores) >= 2 else None
+        what = f"{name}, 8 envs: {workers} workers / 1"
+        ratios.append(Ratio(f"workers-{name}", what, quotients(more, one), judged))
+        rows.append([name, spread(one), workers, spread(more)])
+    columns = ["a step takes", "1 worker", "workers", "steps a second"]
+    return Part(ratios, [Table("workers", "Worker processes", columns, rows)])

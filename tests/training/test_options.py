@@ -45,14 +45,14 @@ def test_the_command_line_gives_the_same_options():
     assert found == Options(
         seed=3, out="runs/a", eval_episodes=4, wrappers=("a:B", "c:D"), loggers=("x",)
     )
-    assert found.evaluation == Evaluation(10_000, 4, 0)
+    assert found.evaluation == Evaluation(10_000, 4, 1)
     beside = Options(eval_episodes=3, eval_deterministic_episodes=None)  # as many
     assert beside.evaluation == Evaluation(10_000, 3, 3)
 
 
 def test_evaluations_are_cheaper_than_the_paper_s():
-    """At full length they are a fifth of the samples, and the paper's grids keep the paper's."""
+    """Three tenths of the samples at full length; the paper's grids keep the paper's."""
     usual = Options().evaluation
-    assert usual == Evaluation(10_000, 2, 0)
+    assert usual == Evaluation(10_000, 2, 1)
     assert 1000 * (usual.episodes + usual.deterministic_episodes) / usual.every == 0.3
     assert (Evaluation().episodes, GRID_EVALUATION.episodes) == (10, 10)

@@ -66,9 +66,8 @@ def _exceptions(entries: Sequence[Tuned]) -> Section:
         if other.verdict(one).startswith("below")
     ]
     unmeasured = [f"{one.method} on {one.id}" for one in entries if not one.returns]
-    text = ["Every measured entry is level or above." if not rows else "Lower than published:"]
-    if unmeasured:
-        text.append(f"Not measured yet: {', '.join(unmeasured)}.")
+    text = [f"Not measured yet: {', '.join(unmeasured)}."] if unmeasured else []
+    text.append("Lower than published:" if rows else "Every measured entry is level or above.")
     return Section.of_rows("Exceptions", text, rows)
 
 

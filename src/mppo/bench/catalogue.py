@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 import time
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import gymnasium
 import numpy as np
@@ -125,7 +125,7 @@ for _name, _entry, _horizon, _kwargs in (
     ("bench/MiniGrid-v0", _minigrid, None, {}),
 ):
     if _name not in gymnasium.registry:
-        gymnasium.register(_name, _entry, max_episode_steps=_horizon, kwargs=_kwargs)
+        gymnasium.register(_name, cast(Any, _entry), max_episode_steps=_horizon, kwargs=_kwargs)
 
 
 def make(env_id: str, package: str = "") -> gymnasium.Env:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 import time
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import gymnasium
 import numpy as np
@@ -111,8 +111,8 @@ def _hopper(version: str) -> gymnasium.Env:
     return ClipAction(wrapped) if version == "v4" else wrapped
 
 
-def _minigrid() -> gymnasium.Env:
-    wrappers: Any = importlib.import_module("minigrid.wrappers")  # this registers them, too
+def _grid(package: str) -> gymnasium.Env:
+    wrappers: Any = importlib.import_module(f"{package}.wrappers")  # this registers them, too
     grid = gymnasium.make("MiniGrid-Empty-8x8-v0", disable_env_checker=True)
     return FlattenObservation(wrappers.ImgObsWrapper(grid))
 
@@ -122,10 +122,10 @@ for _name, _entry, _horizon, _kwargs in (
     ("bench/Computing-v0", Computing, 50, {}),
     ("bench/Hopper-v5", _hopper, 1000, {"version": "v5"}),
     ("bench/Hopper-v4", _hopper, 1000, {"version": "v4"}),
-    ("bench/MiniGrid-v0", _minigrid, None, {}),
+    ("bench/MiniGrid-v0", _grid, None, {"package": "minigrid"}),
 ):
     if _name not in gymnasium.registry:
-        gymnasium.register(_name, _entry, max_episode_steps=_horizon, kwargs=_kwargs)
+        gymnasium.register(_name, cast(Any, _entry), max_episode_steps=_horizon, kwargs=_kwargs)
 
 
 def make(env_id: str, package: str = "") -> gymnasium.Env:

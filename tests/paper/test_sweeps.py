@@ -103,3 +103,21 @@ def test_nothing_there(tmp_path):
 def test_a_misspelt_table_names_sweep_too(tmp_path, capsys):
     assert main(["paper", "table", "swep", str(tmp_path)]) == 2
     assert "sweep" in capsys.readouterr().err
+
+
+def test_settings_are_compared_over_the_tasks(tmp_path):
+    for task in ("Maze", "SparseHopper", "Hopper"):
+        high, low = (0.9, 0.1) if task != "Hopper" else (0.1, 0.9)
+        runs(tmp_path, task, "mp-trpo", high)
+        runs(tmp_path, task, "trpo", low)
+    every, sparse = rows_of(table("sweep", tmp_path), "Over the tasks")
+    assert (every["a run of"], every["beats one of"]) == ("mp-trpo", "trpo")
+    assert (every["tasks"], every["P, final [95 %]"]) == ("all, 3", "0.67 [0.67, 0.67]")
+    assert (sparse["tasks"], sparse["P, final [95 %]"]) == ("sparse, 2", "1.00 [1.00, 1.00]")
+
+
+def test_over_the_tasks_takes_four_seeds_on_each(tmp_path):
+    for task in ("Maze", "SparseHopper"):
+        runs(tmp_path, task, "mp-trpo", 0.9)
+        runs(tmp_path, task, "trpo", 0.1, seeds=3)
+    assert "Over the tasks" not in table("sweep", tmp_path)

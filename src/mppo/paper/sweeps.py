@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import combinations
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,8 +15,13 @@ from mppo.paper.cells import SUCCESS, TASK_NAME, Cell, changes, read_cell
 from mppo.paper.printed import METRICS, Metric
 from mppo.paper.verdicts import Verdict, judge_order
 from mppo.report.document import Document, Section
+from mppo.statistics.comparisons import fewest_seeds
 from mppo.statistics.intervals import Interval
 
+SPARSE = ("Sparse", "Maze")
+"""How the names of tasks begin that pay for success alone."""
+MOST_PAIRED = 12
+"""Settings: above it the table of all pairs is longer than anybody reads."""
 WORDS = {"reproduced": "better", "contradicted": "worse"}
 
 
@@ -50,7 +56,9 @@ def document(root: Path) -> Document:
         if not record.damaged:
             place = Place(record.env, _listed(record.env_kwargs), record.steps)
             places.setdefault(place, {}).setdefault(setting(record), []).append(record)
-    sections = [_section(place, places[place]) for place in sorted(places)]
+    cells = {place: _cells(place, places[place]) for place in sorted(places)}
+    sections = [_section(place, cells[place]) for place in cells]
+    sections += over_tasks(cells)
     labels = {request.label.removeprefix("sweep ") for request in Grid(root).requests()}
     name = labels.pop() if len(labels) == 1 else "all runs"
     title = f"{name[:1].upper()}{name[1:]}: each setting beside the first of its task"
@@ -84,9 +92,12 @@ def _listed(values: dict[str, Any]) -> str:
     return "".join(f" {name}={value}" for name, value in sorted(words.items()))
 
 
-def _section(place: Place, settings: dict[Setting, list[Record]]) -> Section:
+def _cells(place: Place, settings: dict[Setting, list[Record]]) -> dict[Setting, Cell]:
     task = TASK_NAME.get(place.env, place.env)
-    cells = {s: read_cell(task, s.method, place.steps, settings[s]) for s in sorted(settings)}
+    return {s: read_cell(task, s.method, place.steps, settings[s]) for s in sorted(settings)}
+
+
+def _section(place: Place, cells: dict[Setting, Cell]) -> Section:
     first = next(iter(cells))
     rows = [_row(s, cells[s], None if s == first else cells[first]) for s in cells]
     return Section.of_rows(place.heading, [], rows)
@@ -110,6 +121,46 @@ def _row(setting: Setting, runs: Cell, first: Cell | None) -> dict[str, str]:
         "against the first": compared(verdicts) if verdicts else "-",
         "final of each seed": words.finals(runs),
     }
+
+
+def over_tasks(cells: dict[Place, dict[Setting, Cell]]) -> list[Section]:
+    """Every two settings over the tasks that both were run on, and over the sparse ones of them."""
+    settings = sorted({setting for found in cells.values() for setting in found})
+    if len(cells) < 2 or not 2 <= len(settings) <= MOST_PAIRED:
+        return []
+    sparse = [place for place in cells if TASK_NAME.get(place.env, "").startswith(SPARSE)]
+    groups = {"all": list(cells)} | ({"sparse": sparse} if len(sparse) < len(cells) else {})
+    rows = [
+        row
+        for name, places in groups.items()
+        for worse, better in combinations(settings, 2)
+        if (row := _paired(name, better, worse, [cells[place] for place in places]))
+    ]
+    text = (
+        "P averaged over the tasks on which both have at least "
+        f"{fewest_seeds()} seeds, with its 95 % stratified bootstrap interval ({words.BOOTSTRAP})."
+    )
+    return [Section.of_rows("Over the tasks", [text], rows)] if rows else []
+
+
+def _paired(
+    name: str, better: Setting, worse: Setting, cells: list[dict[Setting, Cell]]
+) -> dict[str, str] | None:
+    enough = lambda found, setting: setting in found and found[setting].seeds >= fewest_seeds()
+    shared = [found for found in cells if enough(found, better) and enough(found, worse)]
+    if len(shared) < 2:
+        return None
+    chances = {
+        f"P, {metric} [95 %]": words.interval(
+            judge_order(
+                [found[better].scores(metric) for found in shared],
+                [found[worse].scores(metric) for found in shared],
+            )[0]
+        )
+        for metric in METRICS
+    }
+    which = f"{name}, {len(shared)}"
+    return {"tasks": which, "a run of": better.label, "beats one of": worse.label, **chances}
 
 
 def compared(verdicts: dict[Metric, Verdict]) -> str:

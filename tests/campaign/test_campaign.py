@@ -60,9 +60,11 @@ def test_a_grid_with_a_damaged_run(tmp_path, monkeypatch):
     """One that is killed at random moments is among the slow tests."""
     found = grids.Grids(tmp_path, ("trpo",))
     assert len(found.reference) == 3 + 2  # three formats of the table, two runs
-    found.reference["table.txt"] = "of no grid"
     monkeypatch.setattr(grids, "call", called_here)
     row = found.run("damaged 0")
+    assert row == {"runs done beside it": 1, "wrong": [], "different": [], "ok": True}
+    found.reference["table.txt"] = "of no grid"
+    row = found.run("damaged 1")
     wanted = {"runs done beside it": 1, "wrong": [], "different": ["table.txt"], "ok": False}
     assert row == wanted  # nothing but what is wrong with the reference
 

@@ -30,6 +30,9 @@ class Rule:
     turns: tuple[int, ...] = (3,)
     odd: Unknown = None
 
+    def pick(self, population, iteration, key):
+        return 0
+
 @dataclass(frozen=True)
 class Greedy:
     clip: bool = False

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numba
 import numpy as np
@@ -17,8 +17,8 @@ from gymnasium import spaces
 
 from mppo.acting import kernel
 from mppo.acting.actor import Actor
+from mppo.acting.forms import CHOICE, FLOAT, Form, form_of, options_of
 from mppo.acting.kernel import Forward
-from mppo.algorithm.heads import Categorical, Gaussian, Head
 from mppo.machine.compilers import address_of, as_pointer, native, types
 
 CHOSEN, ODD, WARNED = 0, 1, 2
@@ -31,43 +31,9 @@ _PLACES = ("now", "low", "high", "warnings", "counted", "sizes", "mean", "invers
 _PLACES += ("work", "observations", "noise", "taken", "options", "scale", "least", "most", "given")
 _PLACES += ("rewards",)
 TABLE = np.dtype([("clip", "f8"), *((name, "i8") for name in (*_NUMBERS, *_PLACES))])
-_FLOAT, _DOUBLE, _CHOICE = 1, 2, 3  # kinds of what an environment is given
 
 _numba: Any = numba
 array: Any = _numba.carray
-
-
-class Form(NamedTuple):
-    """The form in which an environment takes actions, where compiled code can write it."""
-
-    kind: int  # 0 where it cannot
-    dtype: Any
-    shape: tuple[int, ...]
-    least: np.ndarray  # float64, of each number; of a choice its first option
-    most: np.ndarray
-
-
-def form_of(space: spaces.Space | None) -> Form:
-    """How the actions of a space are given to its environment."""
-    if isinstance(space, spaces.Box) and space.dtype in (np.float32, np.float64):
-        kind = _FLOAT if space.dtype == np.float32 else _DOUBLE
-        least, most = (bound.astype(np.float64).reshape(-1) for bound in (space.low, space.high))
-        return Form(kind, space.dtype, space.shape, least, most)
-    if isinstance(space, spaces.Discrete | spaces.MultiDiscrete) and space.dtype == np.int64:
-        first = np.asarray(space.start, np.float64).reshape(-1)
-        return Form(_CHOICE, space.dtype, space.shape or (), first, first)
-    return Form(0, np.float32, (0,), np.zeros(0), np.zeros(0))
-
-
-def options_of(head: Head) -> np.ndarray:
-    """For each action the number of options that it is one of; 0 where it is a number.
-
-    >>> options_of(Categorical((2, 3))).tolist(), options_of(Gaussian(2)).tolist()
-    ([2, 3], [0, 0])
-    """
-    parts = (head,) if isinstance(head, Gaussian | Categorical) else head.heads
-    sizes = [list(p.sizes) if isinstance(p, Categorical) else [0] * p.size for p in parts]
-    return np.array([size for part in sizes for size in part], np.int64)
 
 
 @native
@@ -171,10 +137,10 @@ def _give(table: Any, t: int) -> None:
     taken = array(as_pointer(table.taken + 4 * t * count), (count,), np.float32)
     least = array(as_pointer(table.least), (count,), np.float64)
     most = array(as_pointer(table.most), (count,), np.float64)
-    place = table.given + (t - table.first) * count * (4 if kind == _FLOAT else 8)
+    place = table.given + (t - table.first) * count * (4 if kind == FLOAT else 8)
     for n in range(count):
         value = np.float64(taken[n])
-        if kind == _CHOICE:
+        if kind == CHOICE:
             whole = array(as_pointer(place), (count,), np.int64)
             whole[n] = np.int64(value) + np.int64(least[n])
             continue
@@ -183,7 +149,7 @@ def _give(table: Any, t: int) -> None:
                 value = least[n]
             elif value > most[n]:
                 value = most[n]
-        if kind == _FLOAT:
+        if kind == FLOAT:
             array(as_pointer(place), (count,), np.float32)[n] = np.float32(value)
         else:
             array(as_pointer(place), (count,), np.float64)[n] = value

@@ -22,7 +22,7 @@ listed with their returns, steps and command. JOB is one of
 
   run         measure them anew, as a grid of runs; the same call goes on
   update DIR  write the returns of such a grid into the package's tuned.toml
-  page        all of it beside published returns, as a page; --out FILE writes it
+  page        all of it beside published returns, as a page (--out FILE)
 
 --only takes METHOD, ENV or METHOD/ENV, several of them if you like."""
 EXAMPLES = (

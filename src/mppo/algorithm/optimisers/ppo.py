@@ -92,7 +92,7 @@ class Ppo:
     def _loss(
         self, architecture: Architecture, policy: Policy, part: Batch, bonus: Bonus
     ) -> jax.Array:
-        """Eq. (3) with its sign turned, and what else is in the objective."""
+        """Eq. (3), the clipped objective, with its sign turned, and what else is in it."""
         clip = first(self.clip)
         stats = statistics(architecture, policy, part.observations)
         ratio = jnp.exp(log_probs(architecture, stats, part.actions) - part.log_probs)

@@ -1,5 +1,6 @@
 """The contest of paths: populations worked by hand, growth against least squares, properties."""
 
+from dataclasses import replace
 from functools import partial
 
 import jax
@@ -187,6 +188,13 @@ def test_where_the_lead_has_stalled_and_none_comes_one_pick_in_four_is_the_first
     assert picked(grows, 8) == [1] * 8
     young = population([0, 10, 0], [5, 3, 5])
     assert picked(young, 8) == [1] * 8
+
+
+def test_a_first_path_too_far_behind_is_not_tried_again():
+    stalled = population([4, 10, 0], [5, 6, 5], lowest=0.0, highest=10.0)
+    rules = (replace(RULE, comeback=share) for share in (0.0, 0.4, 0.5))
+    tried = [[int(rule.pick(stalled, jnp.asarray(n), KEY)) for n in (3, 4)] for rule in rules]
+    assert tried == [[0, 1], [0, 1], [1, 1]]
 
 
 def test_paid_is_who_lies_above_the_lowest_of_all_by_two_errors_and_a_tenth_of_the_range():

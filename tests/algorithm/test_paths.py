@@ -13,7 +13,7 @@ from mppo.algorithm import filters
 from mppo.algorithm.advantages import carries_signal
 from mppo.algorithm.contest import Contest
 from mppo.algorithm.critic import Critic
-from mppo.algorithm.estimates import fit_value
+from mppo.algorithm.estimates import fit_value, with_bonus
 from mppo.algorithm.exploration.none import no_bonus
 from mppo.algorithm.heads import Categorical, Gaussian, Product
 from mppo.algorithm.methods import Method
@@ -22,6 +22,7 @@ from mppo.algorithm.paths import (
     came_along,
     fresh_path,
     in_sight_of,
+    incentives,
     look,
     renewed,
 )
@@ -350,6 +351,44 @@ def test_a_batch_without_signal_is_followed_by_the_bonus_alone():
     moved, row = learn(PAID, nothing, 1, silent)
     assert float(row["kl"]) > 1e-6
     assert (float(row["gain"]), float(moved.population.performance[1])) == (0.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("means", "share", "holds"),
+    [
+        ([np.nan, 0.0, 0.0, 1.0], 0.25, True),
+        ([np.nan, 0.0, 0.0, 1.0], 0.5, False),
+        ([2.0, 1.0, 0.0, 1.0], 0.75, True),
+        ([2.0, 1.0, 3.0, 1.0], 0.0, False),
+        ([np.nan] * 4, 0.25, False),
+    ],
+)
+def test_a_path_that_was_often_paid_passes_over_batches_without_pay(means, share, holds):
+    style = Style(bonus=0.5, holds=share)
+    method = replace(PAID, styles=(style,), paths=2, picking=Contest(looks_back=4))
+    state = begun(method)
+    progress = state.population.progress._replace(
+        means=jnp.tile(jnp.asarray(means, jnp.float32), (2, 1)), lowest=jnp.zeros(2)
+    )
+    path = member(state.population._replace(progress=progress), 1)
+    paid = incentives(method, SHAPE, state.exploration.bonus, path, rolled_out(3))
+    assert bool(paid.holds) == holds
+    silent = with_rewards(rolled_out(3), 0.0)
+    task = jnp.ones(silent.rewards.shape)
+    value = state.exploration.value
+    towards, _ = with_bonus(method, value, silent, paid, task, jax.random.key(0))
+    assert bool(jnp.all(towards == 0)) == holds
+
+
+def test_a_bonus_less_its_mean_pays_nothing_for_staying_alive():
+    seen = rolled_out(3)
+    for off in (0.0, 0.5, 1.0):
+        method = replace(PAID, styles=(Style(bonus=0.5, bonus_off=off),), paths=2)
+        state = begun(method)
+        whole = begun(PAID)
+        extra = method.exploration.reward(SHAPE, whole.exploration.bonus, seen) - seen.rewards
+        paid = incentives(method, SHAPE, whole.exploration.bonus, member(state.population, 0), seen)
+        np.testing.assert_allclose(paid.extra, extra - off * np.mean(extra), atol=1e-6)
 
 
 def test_what_carries_a_signal():

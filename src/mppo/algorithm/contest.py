@@ -37,7 +37,7 @@ class Contest:
     J + caution * error + ahead * growth lies above J + ahead * growth of the lead; one that was
     never tried, if it won its place with as much in a race, or was in none and the lead no longer
     grows. A lead that no longer grows waits while any other path does; if none does, one pick in
-    four goes to the first path.
+    four goes to the first path, unless that is too far behind.
 
     While no path is paid more than by chance, and a tenth of the best return, paths with a bonus of
     their own learn from it, and every `share`-th pick tries one of the others; one that was never
@@ -56,6 +56,9 @@ class Contest:
     """While nothing is paid: one pick in so many goes to paths without a bonus."""
     looks_back: int = 10
     """Picks of a path from which its growth is told."""
+    comeback: float = 0.0
+    """Share of the lead's pay that the first path must have to be tried again while nobody grows:
+    V is shared, and batches of a path that is far behind spoil it for the lead."""
 
     def __post_init__(self) -> None:
         check_ranges(
@@ -65,6 +68,7 @@ class Contest:
             patience=(0, inf),
             share=(1, inf),
             looks_back=(3, inf),
+            comeback=(0, 1),
         )
 
     def standing(self, population: Member) -> Standing:
@@ -96,7 +100,9 @@ class Contest:
         others = others & (found.stalled | (picks < picks[found.lead]))
         turn = ((iteration % 2 == 1) | found.stalled) & jnp.any(others)
         paid = jnp.where(turn, least(others), found.lead)
-        none_comes = found.stalled & ~jnp.any(others) & (iteration % 4 == 3)
+        lowest, performance = jnp.min(progress.lowest), population.performance
+        near = performance[0] - lowest >= self.comeback * (performance[found.lead] - lowest)
+        none_comes = found.stalled & ~jnp.any(others) & (iteration % 4 == 3) & near
         paid = jnp.where(none_comes, 0, paid)  # learning may begin again after a lull
         # nobody is, beyond chance
         curious = progress.curious | ~jnp.any(progress.curious)

@@ -117,8 +117,8 @@ def with_bonus(method: Method, value, seen: Trajectories, paid, raw: jax.Array, 
     """Advantages of task and bonus together, and the bonus's own value network, fitted.
 
     Both are standardised, so that the weight means the same on every task. A batch that carries no
-    signal of the task is followed by the bonus alone: what is left there is noise of V. A path that
-    gets no bonus leaves the bonus's network as it is.
+    signal of the task is followed by the bonus alone, or passed over: what is left is noise of
+    V. A path that gets no bonus leaves the bonus's network as it is.
     """
     extra = seen._replace(rewards=paid.extra)
     if isinstance(method.exploration, Rnd) and not method.exploration.episodic:
@@ -127,7 +127,8 @@ def with_bonus(method: Method, value, seen: Trajectories, paid, raw: jax.Array, 
     def learn_it(value):
         fitted, bonus, _ = fit_value(method, value, extra, jax.random.fold_in(key, 3))
         task, bonus = scale(raw, "standardised"), scale(bonus, "standardised")
-        return jnp.where(carries_signal(seen), task + paid.weight * bonus, bonus), fitted
+        alone = jnp.where(paid.holds, 0.0, bonus)
+        return jnp.where(carries_signal(seen), task + paid.weight * bonus, alone), fitted
 
     return jax.lax.cond(paid.weight > 0, learn_it, lambda value: (raw, value), value)
 

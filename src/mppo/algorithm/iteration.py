@@ -120,7 +120,7 @@ def learn(
     measured, path, outcome, counted = measure(  # line 6
         method, architecture, state, i, seen, unfinished
     )
-    paid = incentives(method, architecture, bonus_state(method, measured), path.style, seen)
+    paid = incentives(method, architecture, bonus_state(method, measured), path, seen)
     fitted = fit(method, measured, i, seen, paid, value_key, key)  # lines 7-8
     batch = as_batch(method, architecture, path.policy, seen, fitted.raw, fitted.towards)
     extra = objective(method, architecture, state.shared, fitted.value, paid.bonus, key)

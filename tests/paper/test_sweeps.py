@@ -1,5 +1,7 @@
 """The table of any grid, from runs whose outcome is known."""
 
+import json
+
 import pytest
 
 from mppo.cli import main
@@ -121,3 +123,13 @@ def test_over_the_tasks_takes_four_seeds_on_each(tmp_path):
         runs(tmp_path, task, "mp-trpo", 0.9)
         runs(tmp_path, task, "trpo", 0.1, seeds=3)
     assert "Over the tasks" not in table("sweep", tmp_path)
+
+
+def test_runs_from_before_a_field_of_styles_are_as_they_were(tmp_path):
+    run = write_run(tmp_path, "Maze", "sp-trpo", 0)
+    data = json.loads((run / "run.json").read_text())
+    for style in data["method"]["styles"]:
+        del style["bonus_off"]
+    (run / "run.json").write_text(json.dumps(data))
+    (row,) = rows_of(table("sweep", tmp_path), "Maze, 0.1M steps")
+    assert row["method"] == "sp-trpo"

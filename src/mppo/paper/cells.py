@@ -90,7 +90,8 @@ def changes(record: Record) -> Changes | None:
     base = _standard(record.method)
     if base is None:
         return None
-    found = sorted(compare(base, record.settings, afresh=False).items())
+    known = settings.completed(record.settings)  # of a version before some field came
+    found = sorted(compare(base, known, afresh=False).items())
     arguments = {f"env.{name}": value for name, value in record.env_kwargs.items()}
     return {name: change.value for name, change in found} | arguments
 

@@ -113,3 +113,12 @@ def test_neighbouring_large_seeds_are_different_runs():
     runs = [spec("trpo", MAZE, seed, 10_000) for seed in (2**53, 2**53 + 1, 2**63 - 1)]
     assert len({run.run_id for run in runs}) == 3
     assert [parsed(run.arguments()[1:])[0].seed for run in runs] == [run.seed for run in runs]
+
+
+def test_a_new_field_of_styles_renames_no_run():
+    """Fields at their defaults are left out of the styles in a list, too."""
+    one = spec("sp-trpo", MAZE, 0, 1_000_000)
+    more = spec("sp-trpo", MAZE, 0, 1_000_000, {"styles": [*map(str, one.method.styles)]})
+    assert one.run_id == more.run_id == "78cfac8fde89e748"
+    other = spec("sp-trpo", MAZE, 0, 1_000_000, {"styles": ["curious", "apart"]})
+    assert other.run_id != one.run_id

@@ -7,7 +7,7 @@ import hashlib
 import json
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 from mppo.algorithm.methods import Method
 from mppo.algorithm.schedules import Rate, is_part
@@ -142,9 +142,14 @@ def _beyond_defaults(component: Any) -> dict[str, Any]:
     for field in dataclasses.fields(component):
         value = getattr(component, field.name)
         if value != field.default:
-            plain = not is_part(value)
-            found[field.name] = settings.to_json(value) if plain else _beyond_defaults(value)
+            found[field.name] = _short(value)
     return found
+
+
+def _short(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [_short(item) for item in cast(tuple[Any, ...], value)]
+    return _beyond_defaults(value) if is_part(value) else settings.to_json(value)
 
 
 def _settled(component: Any) -> Any:

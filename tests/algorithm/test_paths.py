@@ -353,42 +353,40 @@ def test_a_batch_without_signal_is_followed_by_the_bonus_alone():
     assert (float(row["gain"]), float(moved.population.performance[1])) == (0.0, 0.0)
 
 
-@pytest.mark.parametrize(
-    ("means", "share", "holds"),
-    [
-        ([np.nan, 0.0, 0.0, 1.0], 0.25, True),
-        ([np.nan, 0.0, 0.0, 1.0], 0.5, False),
-        ([2.0, 1.0, 0.0, 1.0], 0.75, True),
-        ([2.0, 1.0, 3.0, 1.0], 0.0, False),
-        ([np.nan] * 4, 0.25, False),
-    ],
-)
-def test_a_path_that_was_often_paid_passes_over_batches_without_pay(means, share, holds):
-    style = Style(bonus=0.5, holds=share)
-    method = replace(PAID, styles=(style,), paths=2, picking=Contest(looks_back=4))
-    state = begun(method)
-    progress = state.population.progress._replace(
-        means=jnp.tile(jnp.asarray(means, jnp.float32), (2, 1)), lowest=jnp.zeros(2)
-    )
-    path = member(state.population._replace(progress=progress), 1)
-    paid = incentives(method, SHAPE, state.exploration.bonus, path, rolled_out(3))
-    assert bool(paid.holds) == holds
-    silent = with_rewards(rolled_out(3), 0.0)
-    task = jnp.ones(silent.rewards.shape)
-    value = state.exploration.value
-    towards, _ = with_bonus(method, value, silent, paid, task, jax.random.key(0))
-    assert bool(jnp.all(towards == 0)) == holds
+def test_a_batch_without_a_signal_recalls_what_v_knows_in_the_unit_of_those_with_one():
+    style = Style(bonus=0.5, recalls=2.0)
+    method = replace(PAID, styles=(style,), paths=2)
+    state, key = begun(method), jax.random.key(0)
+    known = (state.exploration.value, state.exploration.usual)
+    silent, loud = with_rewards(rolled_out(3), 0.0), rolled_out(3)
+    path = member(state.population, 1)
+    paid = incentives(method, SHAPE, state.exploration.bonus, path, silent)
+    spread = jax.random.normal(key, silent.rewards.shape)
+    centred = np.asarray(spread - jnp.mean(spread))
+    # before any pay: the bonus alone, and nothing is usual yet
+    alone, (_, usual) = with_bonus(method, known, silent, paid, spread, key)
+    assert float(usual) == 0
+    followed = np.asarray(alone)
+    np.testing.assert_allclose([followed.mean(), followed.std()], [0, 1], atol=1e-4)
+    # the first batch with a signal sets the unit, later ones move it by a tenth
+    _, (_, usual) = with_bonus(method, known, loud, paid, 4 * spread, key)
+    np.testing.assert_allclose(usual, 4 * centred.std(), rtol=1e-5)
+    _, (_, moved) = with_bonus(method, (known[0], usual), loud, paid, 14 * spread, key)
+    np.testing.assert_allclose(moved, 5 * centred.std(), rtol=1e-5)
+    # a quarter of what is usual counts a quarter, by the weight of 2, beside half of the bonus
+    towards, (_, kept) = with_bonus(method, (known[0], usual), silent, paid, spread, key)
+    assert float(kept) == float(usual)
+    expected = 2 * centred / (4 * centred.std()) + 0.5 * followed
+    np.testing.assert_allclose(towards, expected, atol=1e-4)
+    # and never more than one that is louder than usual
+    towards, _ = with_bonus(method, (known[0], usual), silent, paid, 100 * spread, key)
+    expected = 2 * centred / centred.std() + 0.5 * followed
+    np.testing.assert_allclose(towards, expected, atol=1e-3)
 
 
-def test_a_bonus_less_its_mean_pays_nothing_for_staying_alive():
-    seen = rolled_out(3)
-    for off in (0.0, 0.5, 1.0):
-        method = replace(PAID, styles=(Style(bonus=0.5, bonus_off=off),), paths=2)
-        state = begun(method)
-        whole = begun(PAID)
-        extra = method.exploration.reward(SHAPE, whole.exploration.bonus, seen) - seen.rewards
-        paid = incentives(method, SHAPE, whole.exploration.bonus, member(state.population, 0), seen)
-        np.testing.assert_allclose(paid.extra, extra - off * np.mean(extra), atol=1e-6)
+def test_a_style_that_recalls_has_a_bonus():
+    with pytest.raises(ValueError, match="recalls the task beside its bonus"):
+        replace(PAID, styles=(Style(bonus=0.5), Style(recalls=1.0)), paths=2)
 
 
 def test_what_carries_a_signal():

@@ -52,11 +52,11 @@ class Contest:
     """Picks over which the growth of a path is expected to go on."""
     patience: int = 20
     """Picks of the first path before the others have the same right."""
-    share: int = 5
+    share: int = 10
     """While nothing is paid: one pick in so many goes to paths without a bonus."""
     looks_back: int = 10
     """Picks of a path from which its growth is told."""
-    comeback: float = 0.0
+    comeback: float = 0.75
     """Share of the lead's pay that the first path must have to be tried again while nobody grows:
     V is shared, and batches of a path that is far behind spoil it for the lead."""
 

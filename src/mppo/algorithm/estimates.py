@@ -25,6 +25,7 @@ class Exploring(NamedTuple):
 
     bonus: PyTree
     value: PyTree
+    usual: PyTree = ()  # how far the task's advantages spread in batches with a signal, if recalled
 
 
 class Fitted(NamedTuple):
@@ -33,7 +34,7 @@ class Fitted(NamedTuple):
     value: PyTree  # the value network of the path
     raw: jax.Array  # advantages of the task [E, T]
     towards: jax.Array  # those that the step follows: with the bonus, if that is apart
-    bonus_value: PyTree
+    learnt: tuple[PyTree, PyTree]  # the bonus's value network, and what is usual
     returns: PyTree  # what is known of discounted returns
     unit: Any  # the task's, of what was fitted
     log: dict[str, jax.Array]
@@ -49,7 +50,7 @@ def init_exploration(method: Method, architecture: Architecture, key: jax.Array)
     if not method.bonus_apart:
         return bonus
     value = method.critic.init(jax.random.fold_in(key, 1), architecture.observation_size)
-    return Exploring(bonus, value)
+    return Exploring(bonus, value, jnp.asarray(0.0) if method.recalls else ())
 
 
 def fit(
@@ -68,10 +69,11 @@ def fit(
         shaped, unit = rewards.scaled(returns, shaped), rewards.deviation(returns)
     value = member(state.values, i % method.value_networks)
     value, raw, log = fit_value(method, value, shaped, value_key)
-    towards, bonus_value = raw, ()
+    towards, learnt = raw, ((), ())
     if method.bonus_apart:
-        towards, bonus_value = with_bonus(method, state.exploration.value, seen, paid, raw, key)
-    return Fitted(value, raw, towards, bonus_value, returns, unit, log)
+        known = (state.exploration.value, state.exploration.usual)
+        towards, learnt = with_bonus(method, known, seen, paid, raw, key)
+    return Fitted(value, raw, towards, learnt, returns, unit, log)
 
 
 def fit_value(method: Method, value, seen: Trajectories, key: jax.Array):
@@ -113,24 +115,44 @@ def objective(
     )
 
 
-def with_bonus(method: Method, value, seen: Trajectories, paid, raw: jax.Array, key: jax.Array):
-    """Advantages of task and bonus together, and the bonus's own value network, fitted.
+def with_bonus(
+    method: Method,
+    known: tuple[PyTree, PyTree],
+    seen: Trajectories,
+    paid: Incentives,
+    raw: jax.Array,
+    key: jax.Array,
+) -> tuple[jax.Array, tuple[PyTree, PyTree]]:
+    """Advantages of task and bonus together, and what was learnt of the bonus's value.
 
-    Both are standardised, so that the weight means the same on every task. A batch that carries no
-    signal of the task is followed by the bonus alone, or passed over: what is left is noise of
-    V. A path that gets no bonus leaves the bonus's network as it is.
+    Both are standardised, so that the weight means the same on every task. In a batch without a
+    signal of the task its advantages are what V remembers: they count by how far they spread
+    against batches with a signal, if the style recalls them; else the bonus is followed alone. A
+    path that gets no bonus leaves all that is known as it is.
     """
     extra = seen._replace(rewards=paid.extra)
     if isinstance(method.exploration, Rnd) and not method.exploration.episodic:
         extra = without_ends(extra)
 
-    def learn_it(value):
-        fitted, bonus, _ = fit_value(method, value, extra, jax.random.fold_in(key, 3))
+    def learn_it(known):
+        value, usual = known
+        value, bonus, _ = fit_value(method, value, extra, jax.random.fold_in(key, 3))
         task, bonus = scale(raw, "standardised"), scale(bonus, "standardised")
-        alone = jnp.where(paid.holds, 0.0, bonus)
-        return jnp.where(carries_signal(seen), task + paid.weight * bonus, alone), fitted
+        signal, alone = carries_signal(seen), bonus
+        if method.recalls:
+            usual = _usual(usual, jnp.std(raw), signal)
+            told = (raw - jnp.mean(raw)) / jnp.maximum(jnp.maximum(usual, jnp.std(raw)), 1e-8)
+            recalled = paid.recalls * told + paid.weight * bonus
+            alone = jnp.where((usual > 0) & (paid.recalls > 0), recalled, bonus)
+        return jnp.where(signal, task + paid.weight * bonus, alone), (value, usual)
 
-    return jax.lax.cond(paid.weight > 0, learn_it, lambda value: (raw, value), value)
+    return jax.lax.cond(paid.weight > 0, learn_it, lambda known: (raw, known), known)
+
+
+def _usual(before: jax.Array, spread: jax.Array, signal: jax.Array) -> jax.Array:
+    """The running spread of advantages after a batch; one without a signal leaves it."""
+    mixed = jnp.where(before > 0, 0.9 * before + 0.1 * spread, spread)
+    return jnp.where(signal, mixed, before)
 
 
 def as_batch(

@@ -220,7 +220,7 @@ def _next(
         seen,
         key,
     )
-    exploration = Exploring(exploration, fitted.bonus_value) if method.bonus_apart else exploration
+    exploration = Exploring(exploration, *fitted.learnt) if method.bonus_apart else exploration
     sound = finite((improved.policy.parameters, improved.optimiser, exploration))
     slot, v = slot_for(method.replacement, measured.population, i), i % method.value_networks
     new = State(

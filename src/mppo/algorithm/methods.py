@@ -19,6 +19,7 @@ from mppo.algorithm.optimisers.trpo import Trpo
 from mppo.algorithm.performance import BatchMean, Shrunk, Window
 from mppo.algorithm.picking import Best, MaxEntropy, RoundRobin, Uniform, Weighted
 from mppo.algorithm.population import Replacement
+from mppo.algorithm.schedules import Schedule
 from mppo.algorithm.sharing import NoSharing, Successes
 from mppo.algorithm.styles import Style, style
 from mppo.algorithm.surrogate import Gain
@@ -142,6 +143,8 @@ class Method:
             )
         if self.styles and bonus and not paid:
             raise ValueError("the method has a bonus, and no style takes it; give one bonus=1")
+        if any(one.recalls and not one.bonus for one in self.styles):
+            raise ValueError("a style recalls the task beside its bonus, and has none: give bonus")
         if self.race and not (self.looks_back and self.styles):
             raise ValueError(
                 f"race is {self.race}, which needs --picking contest and styles that begin apart"
@@ -164,6 +167,11 @@ class Method:
     def bonus_apart(self) -> bool:
         """Whether the bonus has a value of its own: where paths differ in it, and with RND."""
         return any(one.bonus for one in self.styles) or isinstance(self.exploration, Rnd)
+
+    @property
+    def recalls(self) -> bool:
+        """Whether some path learns from what V remembers in batches without a signal."""
+        return any(one.bonus and one.recalls for one in self.styles)
 
     @property
     def looks_back(self) -> int:
@@ -221,7 +229,7 @@ def family(name: str, base: Method, paths: int) -> dict[str, Method]:
 
 
 SPREAD = (
-    "curious:choice_persistence=0.9",
+    "curious:choice_persistence=0.9,recalls=1",
     "apart:choice_persistence=0.95",
     "apart:filter=folded,choice_persistence=0.9",
     "persistent:choice_persistence=0.8",
@@ -250,7 +258,8 @@ PPO_CRITIC = Critic(epochs=10, learning_rate=3e-4, adam_epsilon=1e-5)
 METHODS: dict[str, Method] = family("trpo", Method(Trpo()), paths=8)
 METHODS |= family("ppo", Method(Ppo(), critic=PPO_CRITIC, batch_size=2048), paths=2)
 PAPER_METHODS = tuple(METHODS)
+LONG_STEPS_FIRST = Trpo(max_kl=Schedule("cosine", 0.03, 0.003))
 METHODS |= {
-    "sp-trpo": spread(METHODS["trpo"], race=4),
+    "sp-trpo": spread(replace(METHODS["trpo"], optimiser=LONG_STEPS_FIRST), race=4),
     "sp-ppo": spread(METHODS["ppo"], race=10),
 }

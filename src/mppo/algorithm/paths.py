@@ -26,7 +26,7 @@ class Incentives(NamedTuple):
     weight: jax.Array | float  # of the extra ones for this path
     bonus: Bonus  # added to the objective
     gain: Gain  # the reading of line 10
-    holds: jax.Array | bool = False  # whether a batch without pay is passed over
+    recalls: jax.Array | float = 0.0  # weight of what V says in batches without a signal
 
 
 def of_style(method: Method, field: str, number: PyTree) -> jax.Array:
@@ -124,23 +124,15 @@ def incentives(
     if not method.bonus_apart:
         gain: Gain = method.gain if shaped is seen.rewards else "none"
         return Incentives(shaped, jnp.zeros(()), 0.0, bonus, gain)
-    extra, holds = shaped - seen.rewards, False
+    recalls: jax.Array | float = 0.0
     if method.styles:
         weight = of_style(method, "bonus", path.style)
-        extra = extra - of_style(method, "bonus_off", path.style) * jnp.mean(extra)
-        holds = _often_paid(path.progress, of_style(method, "holds", path.style))
+        recalls = of_style(method, "recalls", path.style)
     else:
         weight = jnp.asarray(method.exploration.weight)  # type: ignore
     weighted: Bonus = lambda policy, observations: weight * bonus(policy, observations)
-    return Incentives(seen.rewards, extra, weight, weighted, method.gain, holds)
-
-
-def _often_paid(progress: PyTree, share: jax.Array) -> jax.Array | bool:
-    """Whether a path was paid in at least this share of its last batches; 0 is never."""
-    if not isinstance(progress, Progress):  # a rule that does not look back
-        return False
-    paid = progress.means > progress.lowest  # a batch that never was is NaN, and not paid
-    return (share > 0) & (jnp.mean(paid) >= share)
+    extra = shaped - seen.rewards
+    return Incentives(seen.rewards, extra, weight, weighted, method.gain, recalls)
 
 
 def look(

@@ -35,12 +35,9 @@ class Style:
     bonus: float = 0.0
     """Weight of the method's exploration bonus beside the task, both standardised, in what this
     path learns from; batches without a signal of the task are followed by the bonus alone."""
-    bonus_off: float = 0.0
-    """Share of the bonus's mean in a batch that is taken off each step: without it a bonus, which
-    is never negative, pays for staying alive; with 1 it pays nothing for that."""
-    holds: float = 0.0
-    """Share of its last batches with pay from which on a path passes over batches without any,
-    where it would follow the bonus alone; 0: never."""
+    recalls: float = 0.0
+    """Weight of what V remembers of the task in batches without a signal of it, beside the bonus
+    and in the unit of batches with one; 0, or before the first pay: the bonus alone."""
     filter: Sight = "running"
     """Observations standardised by running numbers; the same, but no change of these numbers
     changes the policy (folded into its first layer); or as they are."""
@@ -54,8 +51,7 @@ class Style:
             persistence=below_one,
             choice_persistence=below_one,
             bonus=(0, inf),
-            bonus_off=(0, 1),
-            holds=(0, 1),
+            recalls=(0, inf),
         )
 
     def __str__(self) -> str:

@@ -152,7 +152,7 @@ def with_bonus(
 def _usual(before: jax.Array, spread: jax.Array, signal: jax.Array) -> jax.Array:
     """The running spread of advantages after a batch; one without a signal leaves it."""
     mixed = jnp.where(before > 0, 0.9 * before + 0.1 * spread, spread)
-    return jnp.where(signal, mixed, before)
+    return jnp.where(signal & jnp.isfinite(spread), mixed, before)
 
 
 def as_batch(

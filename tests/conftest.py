@@ -20,10 +20,11 @@ import pytest  # noqa: E402
 from hypothesis import settings  # noqa: E402
 
 from mppo.algorithm.methods import METHODS  # noqa: E402
-from mppo.training.programs import programs  # noqa: E402
+from mppo.training.programs import keep_compiled, programs  # noqa: E402
 from tests.worlds import CHOOSING, SMALL  # noqa: E402
 
 jax.config.update("jax_numpy_rank_promotion", "raise")
+keep_compiled()  # a second run of the tests finds most programs of the first
 
 settings.register_profile("mppo", deadline=None, derandomize=True, database=None)
 settings.load_profile("mppo")

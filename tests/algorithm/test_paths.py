@@ -361,25 +361,26 @@ def test_a_batch_without_a_signal_recalls_what_v_knows_in_the_unit_of_those_with
     silent, loud = with_rewards(rolled_out(3), 0.0), rolled_out(3)
     path = member(state.population, 1)
     paid = incentives(method, SHAPE, state.exploration.bonus, path, silent)
+    follow = jax.jit(lambda known, seen, raw: with_bonus(method, known, seen, paid, raw, key))
     spread = jax.random.normal(key, silent.rewards.shape)
     centred = np.asarray(spread - jnp.mean(spread))
     # before any pay: the bonus alone, and nothing is usual yet
-    alone, (_, usual) = with_bonus(method, known, silent, paid, spread, key)
+    alone, (_, usual) = follow(known, silent, spread)
     assert float(usual) == 0
     followed = np.asarray(alone)
     np.testing.assert_allclose([followed.mean(), followed.std()], [0, 1], atol=1e-4)
     # the first batch with a signal sets the unit, later ones move it by a tenth
-    _, (_, usual) = with_bonus(method, known, loud, paid, 4 * spread, key)
+    _, (_, usual) = follow(known, loud, 4 * spread)
     np.testing.assert_allclose(usual, 4 * centred.std(), rtol=1e-5)
-    _, (_, moved) = with_bonus(method, (known[0], usual), loud, paid, 14 * spread, key)
+    _, (_, moved) = follow((known[0], usual), loud, 14 * spread)
     np.testing.assert_allclose(moved, 5 * centred.std(), rtol=1e-5)
     # a quarter of what is usual counts a quarter, by the weight of 2, beside half of the bonus
-    towards, (_, kept) = with_bonus(method, (known[0], usual), silent, paid, spread, key)
+    towards, (_, kept) = follow((known[0], usual), silent, spread)
     assert float(kept) == float(usual)
     expected = 2 * centred / (4 * centred.std()) + 0.5 * followed
     np.testing.assert_allclose(towards, expected, atol=1e-4)
     # and never more than one that is louder than usual
-    towards, _ = with_bonus(method, (known[0], usual), silent, paid, 100 * spread, key)
+    towards, _ = follow((known[0], usual), silent, 100 * spread)
     expected = 2 * centred / centred.std() + 0.5 * followed
     np.testing.assert_allclose(towards, expected, atol=1e-3)
 

@@ -40,7 +40,7 @@ def programs(
 def _programs(method: Method, architecture: Architecture, unfinished: Unfinished) -> Programs:
     learning = {"unfinished": unfinished}
     warn_about_threads()
-    _keep_compiled()
+    keep_compiled()
     return Programs(
         jax.jit(partial(iteration.init, method, architecture)),
         jax.jit(partial(iteration.pick, method)),
@@ -54,7 +54,7 @@ def _programs(method: Method, architecture: Architecture, unfinished: Unfinished
     )
 
 
-def _keep_compiled() -> None:
+def keep_compiled() -> None:
     """Let XLA keep compiled programs in the user's cache, unless told otherwise."""
     folder = compiled("xla")
     if folder is None or jax.config.jax_compilation_cache_dir:  # type: ignore

@@ -18,6 +18,8 @@ from mppo.algorithm.exploration.none import no_bonus
 from mppo.algorithm.heads import Categorical, Gaussian, Product
 from mppo.algorithm.methods import Method
 from mppo.algorithm.networks import Mlp
+from mppo.algorithm.optimisers.ppo import Ppo
+from mppo.algorithm.optimisers.trpo import Trpo
 from mppo.algorithm.paths import (
     came_along,
     fresh_path,
@@ -25,6 +27,7 @@ from mppo.algorithm.paths import (
     incentives,
     look,
     renewed,
+    stepping,
 )
 from mppo.algorithm.performance import Outcome
 from mppo.algorithm.policies import Architecture
@@ -388,6 +391,33 @@ def test_a_batch_without_a_signal_recalls_what_v_knows_in_the_unit_of_those_with
 def test_a_style_that_recalls_has_a_bonus():
     with pytest.raises(ValueError, match="recalls the task beside its bonus"):
         replace(PAID, styles=(Style(bonus=0.5), Style(recalls=1.0)), paths=2)
+
+
+def test_the_reach_of_a_style_is_a_factor_of_its_trust_region():
+    assert stepping(PAID, member(begun(PAID).population, 1)) is PAID.optimiser
+    styles = (Style(bonus=0.5), Style(reach=3.0), Style(reach=0.5))
+    far = replace(PAID, styles=styles, optimiser=Trpo())
+    trust = [float(stepping(far, member(begun(far).population, i)).max_kl) for i in range(3)]
+    np.testing.assert_allclose(trust, [0.01, 0.03, 0.005], rtol=1e-6)
+
+
+def test_a_step_with_reach_is_that_of_a_larger_trust_region():
+    styles = (Style(bonus=0.5), Style(), Style())
+    plain = replace(PAID, styles=styles, optimiser=Trpo(max_kl=0.03, cg_iterations=10))
+    reaching = replace(
+        PAID,
+        styles=(styles[0], Style(reach=3.0), styles[2]),
+        optimiser=Trpo(max_kl=0.01, cg_iterations=10),
+    )
+    state, seen = begun(plain), rolled_out(3)
+    one, two = (learn(method, state, 1, seen)[1] for method in (plain, reaching))
+    np.testing.assert_allclose(one["kl"], two["kl"], rtol=1e-3)
+    assert 0.005 < float(two["kl"]) <= 0.045  # the line search accepts up to 1.5 of it
+
+
+def test_only_a_trust_region_can_be_reached_beyond():
+    with pytest.raises(ValueError, match="needs --optimiser trpo"):
+        replace(PAID, styles=(Style(bonus=0.5, reach=2.0),), optimiser=Ppo())
 
 
 def test_what_carries_a_signal():

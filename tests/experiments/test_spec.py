@@ -117,8 +117,9 @@ def test_neighbouring_large_seeds_are_different_runs():
 
 def test_a_new_field_of_styles_renames_no_run():
     """Fields at their defaults are left out of the styles in a list, too."""
-    one = spec("sp-trpo", MAZE, 0, 1_000_000)
-    more = spec("sp-trpo", MAZE, 0, 1_000_000, {"styles": [*map(str, one.method.styles)]})
-    assert one.run_id == more.run_id == "016cb55eca7308c1"
-    other = spec("sp-trpo", MAZE, 0, 1_000_000, {"styles": ["curious", "apart"]})
+    given = {"styles": ["apart", "alike:sigma=0.3"]}
+    one = spec("mp-trpo", MAZE, 0, 1_000_000, given)
+    same = spec("mp-trpo", MAZE, 0, 1_000_000, {"styles": [*map(str, one.method.styles)]})
+    assert one.run_id == same.run_id == "d999d1e7279f9f66"
+    other = spec("mp-trpo", MAZE, 0, 1_000_000, {"styles": ["apart", "alike"]})
     assert other.run_id != one.run_id

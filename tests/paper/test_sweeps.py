@@ -134,3 +134,13 @@ def test_runs_from_before_a_field_of_styles_are_as_they_were(tmp_path):
     (run / "run.json").write_text(json.dumps(data))
     (row,) = rows_of(table("sweep", tmp_path), "Maze, 0.1M steps")
     assert row["method"] == "sp-trpo"
+
+
+def test_of_many_styles_only_those_that_differ_are_named(tmp_path):
+    run = write_run(tmp_path, "Maze", "sp-trpo", 0)
+    data = json.loads((run / "run.json").read_text())
+    data["method"]["styles"][2] |= {"sigma": 0.5}
+    (run / "run.json").write_text(json.dumps(data))
+    (row,) = rows_of(table("sweep", tmp_path), "Maze, 0.1M steps")
+    words = "apart:sigma=0.5,choice_persistence=0.9,filter=folded"
+    assert row["method"] == f"sp-trpo styles[2]={words}"

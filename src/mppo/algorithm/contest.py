@@ -56,7 +56,7 @@ class Contest:
     """While nothing is paid: one pick in so many goes to paths without a bonus."""
     looks_back: int = 10
     """Picks of a path from which its growth is told."""
-    comeback: float = 0.75
+    comeback: float = 0.0
     """Share of the lead's pay that the first path must have to be tried again while nobody grows:
     V is shared, and batches of a path that is far behind spoil it for the lead."""
 

@@ -19,7 +19,15 @@ from mppo.algorithm.estimates import (
     objective,
 )
 from mppo.algorithm.methods import Method
-from mppo.algorithm.paths import came_along, fresh_path, incentives, look, renewed, warmed_up
+from mppo.algorithm.paths import (
+    came_along,
+    fresh_path,
+    incentives,
+    look,
+    renewed,
+    stepping,
+    warmed_up,
+)
 from mppo.algorithm.performance import (
     Outcome,
     Unfinished,
@@ -124,7 +132,7 @@ def learn(
     fitted = fit(method, measured, i, seen, paid, value_key, key)  # lines 7-8
     batch = as_batch(method, architecture, path.policy, seen, fitted.raw, fitted.towards)
     extra = objective(method, architecture, state.shared, fitted.value, paid.bonus, key)
-    policy, optimiser, step = method.optimiser.update(  # line 9
+    policy, optimiser, step = stepping(method, path).update(  # line 9
         architecture, path.optimiser, path.policy, batch, extra, policy_key
     )
     gain = gain_of(method, architecture, policy, batch, paid, counted, fitted.unit)  # line 10

@@ -143,6 +143,8 @@ class Method:
             )
         if self.styles and bonus and not paid:
             raise ValueError("the method has a bonus, and no style takes it; give one bonus=1")
+        if any(one.reach != 1 for one in self.styles) and not hasattr(self.optimiser, "max_kl"):
+            raise ValueError("a style has a reach of its own, which needs --optimiser trpo")
         if any(one.recalls and not one.bonus for one in self.styles):
             raise ValueError("a style recalls the task beside its bonus, and has none: give bonus")
         if self.race and not (self.looks_back and self.styles):
@@ -241,13 +243,14 @@ SPREAD = (
 """The styles of spread paths: the first is the one that learns where exploration is easy."""
 
 
-def spread(base: Method, race: int) -> Method:
+def spread(base: Method, race: int, reach: float = 1.0) -> Method:
     """Spread paths: one style of exploration for each path, and a contest between them."""
+    first, *others = map(style, SPREAD)
     return replace(
         base,
         paths=len(SPREAD),
-        styles=tuple(map(style, SPREAD)),
-        picking=Contest(),
+        styles=(replace(first, reach=reach), *others),
+        picking=Contest(comeback=0.75),
         estimator=Window(),
         exploration=Curiosity(),
         race=race,
@@ -258,8 +261,8 @@ PPO_CRITIC = Critic(epochs=10, learning_rate=3e-4, adam_epsilon=1e-5)
 METHODS: dict[str, Method] = family("trpo", Method(Trpo()), paths=8)
 METHODS |= family("ppo", Method(Ppo(), critic=PPO_CRITIC, batch_size=2048), paths=2)
 PAPER_METHODS = tuple(METHODS)
-LONG_STEPS_FIRST = Trpo(max_kl=Schedule("cosine", 0.03, 0.003))
+SHORTER_STEPS_LATER = Trpo(max_kl=Schedule("cosine", 0.01, 0.001))
 METHODS |= {
-    "sp-trpo": spread(replace(METHODS["trpo"], optimiser=LONG_STEPS_FIRST), race=4),
+    "sp-trpo": spread(replace(METHODS["trpo"], optimiser=SHORTER_STEPS_LATER), race=4, reach=3.0),
     "sp-ppo": spread(METHODS["ppo"], race=10),
 }

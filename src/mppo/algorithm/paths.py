@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, get_args
+from typing import Any, NamedTuple, get_args
 
 from mppo.algorithm import filters
 from mppo.algorithm.filters import Filter
@@ -10,9 +10,10 @@ from mppo.algorithm.methods import Method
 from mppo.algorithm.performance import Outcome
 from mppo.algorithm.policies import Architecture, Policy
 from mppo.algorithm.population import Member, Progress, Record, fresh_record, member, put
+from mppo.algorithm.schedules import first, unchecked
 from mppo.algorithm.styles import Sight, output_scales
 from mppo.algorithm.surrogate import Gain, mean_entropy
-from mppo.algorithm.types import Bonus, PyTree, Trajectories
+from mppo.algorithm.types import Bonus, Optimiser, PyTree, Trajectories
 from mppo.machine.lazy import jax, jnp
 
 SIGHTS = get_args(Sight)
@@ -133,6 +134,14 @@ def incentives(
     weighted: Bonus = lambda policy, observations: weight * bonus(policy, observations)
     extra = shaped - seen.rewards
     return Incentives(seen.rewards, extra, weight, weighted, method.gain, recalls)
+
+
+def stepping(method: Method, path: Member) -> Optimiser:
+    """The base optimiser, with the trust region of the path's style."""
+    if all(one.reach == 1 for one in method.styles):
+        return method.optimiser
+    trust: Any = first(method.optimiser.max_kl)  # type: ignore
+    return unchecked(method.optimiser, ["max_kl"], of_style(method, "reach", path.style) * trust)
 
 
 def look(

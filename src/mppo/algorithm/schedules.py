@@ -238,13 +238,13 @@ def at(method: Method, now: dict[str, Any] | None) -> Method:
             "values, rates(method, left)"
         )
     for name, value in (now or {}).items():
-        method = _with(method, name.split("."), value)
+        method = unchecked(method, name.split("."), value)
     return method
 
 
-def _with(component: Any, path: list[str], value: Any) -> Any:
+def unchecked(component: Any, path: list[str], value: Any) -> Any:
     """A copy with one field changed, without the checks that only numbers can pass."""
     changed = copy.copy(component)
-    inner = value if len(path) == 1 else _with(getattr(component, path[0]), path[1:], value)
+    inner = value if len(path) == 1 else unchecked(getattr(component, path[0]), path[1:], value)
     object.__setattr__(changed, path[0], inner)
     return changed

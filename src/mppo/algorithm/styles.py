@@ -38,6 +38,8 @@ class Style:
     recalls: float = 0.0
     """Weight of what V remembers of the task in batches without a signal of it, beside the bonus
     and in the unit of batches with one; 0, or before the first pay: the bonus alone."""
+    reach: float = 1.0
+    """How far one step of this path may go: the trust region of TRPO times this."""
     filter: Sight = "running"
     """Observations standardised by running numbers; the same, but no change of these numbers
     changes the policy (folded into its first layer); or as they are."""
@@ -52,6 +54,7 @@ class Style:
             choice_persistence=below_one,
             bonus=(0, inf),
             recalls=(0, inf),
+            reach=(1e-6, inf),
         )
 
     def __str__(self) -> str:

@@ -93,7 +93,19 @@ def changes(record: Record) -> Changes | None:
     known = settings.completed(record.settings)  # of a version before some field came
     found = sorted(compare(base, known, afresh=False).items())
     arguments = {f"env.{name}": value for name, value in record.env_kwargs.items()}
-    return {name: change.value for name, change in found} | arguments
+    told: dict[str, Any] = {}
+    for name, change in found:
+        told |= _by_place(name, change.before, change.value)
+    return told | arguments
+
+
+def _by_place(name: str, old: Any, new: Any) -> dict[str, Any]:
+    """A change; of a list that keeps some of its items, those that differ, by their places."""
+    both = isinstance(old, list | tuple) and isinstance(new, list | tuple)
+    pairs = list(zip(old, new, strict=True)) if both and len(old) == len(new) else []
+    if not any(a == b for a, b in pairs):
+        return {name: new}
+    return {f"{name}[{n}]": b for n, (a, b) in enumerate(pairs) if a != b}
 
 
 def read_curve(record: Record, budget: int) -> Curve | None:

@@ -261,7 +261,7 @@ PPO_CRITIC = Critic(epochs=10, learning_rate=3e-4, adam_epsilon=1e-5)
 METHODS: dict[str, Method] = family("trpo", Method(Trpo()), paths=8)
 METHODS |= family("ppo", Method(Ppo(), critic=PPO_CRITIC, batch_size=2048), paths=2)
 PAPER_METHODS = tuple(METHODS)
-SHORTER_STEPS_LATER = Trpo(max_kl=Schedule("cosine", 0.01, 0.001))
+SHORTER_STEPS_LATER = Trpo(max_kl=Schedule("cosine", 0.01, 0.003))
 METHODS |= {
     "sp-trpo": spread(replace(METHODS["trpo"], optimiser=SHORTER_STEPS_LATER), race=4, reach=3.0),
     "sp-ppo": spread(METHODS["ppo"], race=10),

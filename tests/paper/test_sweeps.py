@@ -2,11 +2,14 @@
 
 import json
 
+import numpy as np
 import pytest
 
 from mppo.cli import main
 from mppo.errors import BadRequest
 from mppo.experiments.grid import Grid
+from mppo.paper import words
+from mppo.paper.cells import Cell, Curve
 from mppo.paper.tables import table
 from tests.paper.synthetic import rows_of, write_run
 
@@ -144,3 +147,16 @@ def test_of_many_styles_only_those_that_differ_are_named(tmp_path):
     (row,) = rows_of(table("sweep", tmp_path), "Maze, 0.1M steps")
     words = "apart:sigma=0.5,choice_persistence=0.9,filter=folded"
     assert row["method"] == f"sp-trpo styles[2]={words}"
+
+
+def test_when_each_seed_first_succeeded_is_told_where_there_is_a_goal(tmp_path):
+    write_run(tmp_path, "Maze", "trpo", 0, 0.95)
+    write_run(tmp_path, "Maze", "trpo", 1, 0.2)
+    (row,) = rows_of(table("sweep", tmp_path), "Maze, 0.1M steps")
+    early, never = row["first 0.9, M steps"].split()
+    assert (0 < float(early) <= 0.1, never) == (True, "-")
+    curves = (Curve(0, np.array([10_000, 20_000]), np.array([0.8, 0.9])),)
+    cell = Cell("Maze", "trpo", 20_000, curves)
+    assert (cell.first_successes(0.9), cell.first_successes(0.95)) == ([20_000], [np.inf])
+    assert words.first_successes(cell) == {"first 0.9, M steps": "0.02"}
+    assert words.first_successes(Cell("SparseWalker2d", "trpo", 20_000, curves)) == {}

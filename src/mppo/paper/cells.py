@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cache, cached_property
+from math import inf
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,6 +26,8 @@ ENV_ID = {task.name: task.id for task in TASKS}
 TASK_NAME = {task.id: task.name for task in TASKS}
 SUCCESS = {"Maze", "SparseDoublePendulum"}
 """Tasks whose return is 1 for success, so that a seed can solve them."""
+GOALS = dict.fromkeys(SUCCESS, SOLVED) | {"SparseHopper": 850.0}
+"""Returns from which on an evaluation counts as success; a robot that falls late has less."""
 Changes = dict[str, Any]
 """Fields of a method, by dotted name, with values of any kind that JSON has."""
 
@@ -72,6 +75,11 @@ class Cell:
     def solved(self) -> int:
         """Seeds that solved a task with returns of 0 or 1."""
         return int((self.finals >= SOLVED).sum())
+
+    def first_successes(self, goal: float) -> list[float]:
+        """For every seed the steps before its first evaluation with that return; inf for none."""
+        found = [curve.steps[curve.returns >= goal] for curve in self.curves]
+        return [float(steps[0]) if len(steps) else inf for steps in found]
 
     def stacked(self) -> tuple[np.ndarray, np.ndarray]:
         """Steps and returns [seeds, points]; seeds that differ in their steps are joined."""

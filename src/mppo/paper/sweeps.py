@@ -120,6 +120,7 @@ def _row(setting: Setting, runs: Cell, first: Cell | None) -> dict[str, str]:
         "P, area [95 %]": words.interval(chances.get("area")),
         "against the first": compared(verdicts) if verdicts else "-",
         "final of each seed": words.finals(runs),
+        **words.first_successes(runs),
     }
 
 

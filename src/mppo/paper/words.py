@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from mppo.paper.cells import SUCCESS, Cell, Runs
+from mppo.paper.cells import GOALS, SUCCESS, Cell, Runs
 from mppo.statistics.intervals import RESAMPLES, SEED, Interval, t_interval, wilson_interval
 
 BOOTSTRAP = f"{RESAMPLES:,} resamples, seed {SEED}"
@@ -67,6 +67,15 @@ def solved(cell: Cell) -> str:
         return "-"
     share = wilson_interval(cell.solved, cell.seeds)
     return f"{cell.solved} of {cell.seeds} [{share.low:.2f}, {share.high:.2f}]"
+
+
+def first_successes(cell: Cell) -> dict[str, str]:
+    """When each seed was first evaluated with success, under a heading that says what that is."""
+    goal = GOALS.get(cell.task)
+    if goal is None:
+        return {}
+    said = [f"{at / 1e6:.2f}" if math.isfinite(at) else "-" for at in cell.first_successes(goal)]
+    return {f"first {goal:g}, M steps": " ".join(said) or "-"}
 
 
 def run_notes(runs: Runs, cells: Iterable[Cell]) -> list[str]:

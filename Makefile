@@ -66,14 +66,17 @@ clean: ## remove the environments, caches and built files
 
 # The stamp is touched last, so an interrupted install is done again.
 # Wheels only: with a source archive to fall back on, pip would pass over a wheel whose hash is wrong.
+# The lock names every package, so pip resolves nothing (--no-deps): asked for `name[extra]` by a dependency,
+# an older pip would prefer a release newer than the pinned one and then refuse it. `pip check` shows a gap.
 $(READY): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
 		echo "mppo needs Python 3.11 or newer, and '$(PYTHON)' is not; try: make PYTHON=python3.12"; \
 		exit 1; }
 	@$(BIN)/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear $(VENV)
 	@echo "Installing the locked packages into $(VENV); the first time takes a minute or two."
-	@$(PIP) install --require-hashes --only-binary :all: -r requirements.lock
+	@$(PIP) install --no-deps --require-hashes --only-binary :all: -r requirements.lock
 	@$(PIP) install --no-deps --no-build-isolation -e .
+	@gaps=$$($(BIN)/python -m pip --disable-pip-version-check check) || { echo "$$gaps"; exit 1; }
 	@touch $@
 
 .venv-lock/bin/uv:

@@ -7,8 +7,10 @@ from gymnasium import spaces
 from gymnasium.wrappers import TimeLimit
 
 import mppo
+from mppo.acting import kernel
 from mppo.errors import BadRequest
 from mppo.export.described import described
+from mppo.machine.seeding import Role
 from tests.worlds import small
 
 
@@ -104,17 +106,6 @@ class Free(Bounded):
     action_space = spaces.Box(-np.inf, np.inf, (1,), np.float32)
 
 
-def test_our_own_robots_are_squashed_too():
-    """Their lanes know no tanh, and are not used."""
-    method = small("trpo", actions="squashed", batch_size=64, envs=2)
-    made = mppo.MPPO("Hopper-v5", method, seed=1, eval_every=0, workers=1).learn(64)
-    u = made.run.trajectories.actions
-    assert u.shape == (2, 32, 3)
-    assert np.abs(u).max() > 1  # before tanh
-    assert made.run.collector._lanes == ()
-    made.close()
-
-
 def test_lanes_and_whole_steps_give_the_same_bits(agent, monkeypatch):
     """Each environment by itself, or all of them stepped as one."""
     found = []
@@ -128,3 +119,33 @@ def test_lanes_and_whole_steps_give_the_same_bits(agent, monkeypatch):
         found.append((made.run.digest(), made.evaluations))
         made.close()
     assert found[0] == found[1]
+
+
+def test_compiled_robots_take_squashed_actions():
+    """Humanoid's bounds are 0.4; the same steps once more, one at a time, in Gymnasium's own."""
+    method = small("trpo", actions="squashed", batch_size=64, envs=2)
+    made = mppo.MPPO("Humanoid-v5", method, seed=1, eval_every=0, workers=1).learn(64)
+    lanes, rows = made.run.collector._lanes, made.run.trajectories
+    assert len(lanes) == 2
+    assert np.abs(rows.actions).max() > 1  # before tanh
+    own = gymnasium.make("Humanoid-v5").unwrapped
+    for e, lane in enumerate(lanes):
+        lane.begin(1, Role.ENVIRONMENT, 0, e)
+        own.reset(seed=0)
+        own.set_state(lane.data.qpos, lane.data.qvel)
+        for t in range(20):
+            given = made.run.task.spaces.to_env_one(rows.actions[e, t], False)
+            np.testing.assert_allclose(given, 0.4 * np.tanh(rows.actions[e, t]), rtol=1e-5)
+            _, reward, terminated, _, _ = own.step(given)
+            assert np.float32(reward) == np.float32(rows.rewards[e, t])
+            if terminated:
+                break
+    made.close()
+
+
+def test_by_hand_and_with_what_is_not_a_number():
+    values = np.array([[0.0, np.log(3.0)], [-50.0, 50.0], [np.nan, -0.5 * np.log(3.0)]])
+    kernel.squash_rows(values, np.array([0.5, -3.0]), np.array([2.0, -1.0]))
+    # tanh(log 3) = 0.8, tanh(log(3) / 2) = 1 / 2
+    np.testing.assert_allclose(values, [[1.25, -1.2], [0.5, -1.0], [np.nan, -2.5]], rtol=1e-15)
+    assert values[1].tolist() == [0.5, -1.0]  # ends are reached and never passed

@@ -26,7 +26,7 @@ CHOSEN, ODD, WARNED = 0, 1, 2
 met a bad number. In the last two cases nothing is written."""
 
 _NUMBERS = ("inputs", "outputs", "layers", "weights", "widest", "filtered", "activation", "actions")
-_NUMBERS += ("counters", "stride", "kind", "clips", "first", "paid", "mask")
+_NUMBERS += ("counters", "stride", "kind", "clips", "squashes", "first", "paid", "mask")
 _PLACES = ("now", "low", "high", "warnings", "counted", "sizes", "mean", "inverse", "numbers")
 _PLACES += ("work", "observations", "noise", "taken", "options", "scale", "least", "most", "given")
 _PLACES += ("rewards",)
@@ -144,7 +144,9 @@ def _give(table: Any, t: int) -> None:
             whole = array(as_pointer(place), (count,), np.int64)
             whole[n] = np.int64(value) + np.int64(least[n])
             continue
-        if table.clips:
+        if table.squashes:
+            value = kernel.squash(value, least[n], most[n])
+        elif table.clips:
             if value < least[n]:
                 value = least[n]
             elif value > most[n]:
@@ -203,6 +205,7 @@ class Chooser:
         now: np.ndarray,
         low: np.ndarray,
         high: np.ndarray,
+        squash: bool = False,
     ) -> None:
         """Without a space it is up to the caller to make of a row what the environment takes."""
         self.form: Form = form_of(space)
@@ -216,7 +219,7 @@ class Chooser:
         self._actor: Actor | None = None
         self.address: int = self._table.ctypes.data
         self._point(now=now, low=low, high=high, least=self.form.least, most=self.form.most)
-        self._set(inputs=now.size, kind=self.form.kind)
+        self._set(inputs=now.size, kind=self.form.kind, squashes=squash)
 
     def _point(self, **arrays: np.ndarray) -> None:
         for name, where in arrays.items():

@@ -101,6 +101,23 @@ def run(net: Forward, observation: np.ndarray, work: np.ndarray) -> np.ndarray:
 
 
 @native
+def squash(value: float, low: float, high: float) -> float:
+    """A number through tanh into its bounds."""
+    found = low + (high - low) * (0.5 * (math.tanh(value) + 1.0))
+    if found < low:
+        return low
+    return high if found > high else found
+
+
+@native
+def squash_rows(values: np.ndarray, low: np.ndarray, high: np.ndarray) -> None:
+    """The same for rows [N, numbers], in place."""
+    for row in values:
+        for i in range(row.size):
+            row[i] = squash(row[i], low[i], high[i])
+
+
+@native
 def outputs(net: Forward, observations: np.ndarray) -> np.ndarray:
     """Outputs [N, outputs] for a stack of observations [N, obs]."""
     work = np.empty((2, net.sizes.max()), np.float32)

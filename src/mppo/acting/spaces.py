@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 
+from mppo.acting import kernel
 from mppo.acting.flattening import Plan
 from mppo.algorithm.heads import Categorical, Gaussian, Head, Product
 from mppo.errors import BadRequest
@@ -201,11 +202,12 @@ def _decode(space: spaces.Space, actions: np.ndarray, clip: bool, squash: bool) 
     count, width = actions.shape[0], _width(space)
     piece = actions[:, :width]
     if isinstance(space, spaces.Box):
+        if squash:  # by the function that lanes use, for the same bits
+            piece = piece.astype(np.float64, order="C")
+            low, high = (end.astype(np.float64).reshape(-1) for end in (space.low, space.high))
+            kernel.squash_rows(piece, low, high)
         piece = piece.reshape(count, *(space.shape or ()))
-        if squash:
-            low, high = space.low.astype(np.float64), space.high.astype(np.float64)
-            piece = low + (high - low) * (0.5 * (np.tanh(piece.astype(np.float64)) + 1))
-        if clip or squash:
+        if clip and not squash:
             piece = np.clip(piece, space.low, space.high)
         return piece.astype(space.dtype, copy=False), width
     if isinstance(space, spaces.Discrete):

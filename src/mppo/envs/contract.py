@@ -113,11 +113,12 @@ class Rows(NamedTuple):
 
 
 class Limits(NamedTuple):
-    """Bounds that actions are clipped to, if they are."""
+    """Bounds that actions are clipped to, or go into through tanh, if they do."""
 
     clip: bool
     low: np.ndarray
     high: np.ndarray
+    squash: bool = False
 
 
 class Lane(Protocol):

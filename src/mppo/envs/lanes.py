@@ -34,14 +34,11 @@ _GOING = (False, False)
 
 
 def lanes_for(envs: VectorEnv, spaces: Spaces) -> Sequence[Lane]:
-    """The lanes of a vector environment; none if it is stepped as a whole.
-
-    Compiled robots know neither tanh nor masks.
-    """
+    """The lanes of a vector environment; none if it is stepped as a whole."""
     inside = envs.env if isinstance(envs, Borrowed) else envs
     if type(inside) in (CheckedVectorEnv, CapturedVectorEnv):
         return [StepLane(checked, spaces) for checked in cast(CheckedVectorEnv, inside).checked]
-    return () if spaces.squash or spaces.masked else lanes_of(envs)
+    return () if spaces.masked else lanes_of(envs)  # compiled robots know no masks
 
 
 def runs(lanes: Sequence[Lane], actor: Actor) -> bool:
@@ -66,8 +63,7 @@ class StepLane:
         self._checked, self._spaces = checked, spaces
         self._sight = Sight(checked, spaces.plan)
         sight = self._sight
-        form = None if spaces.squash else spaces.action  # tanh is left to NumPy: bits matter
-        self._chooser = Chooser(form, sight.now, sight.low, sight.high)
+        self._chooser = Chooser(spaces.action, sight.now, sight.low, sight.high, spaces.squash)
         self._actor: Actor | None = None
         self.seen: Any = None  # the last observation as the environment gave it, if it is known
         self._ended = _GOING

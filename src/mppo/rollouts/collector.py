@@ -36,7 +36,7 @@ def seeds_for(envs: VectorEnv, seeds: list[int]) -> Any:
 def limits_of(spaces: Spaces, clip: bool) -> Limits:
     """The bounds of actions; of those that are no numbers, none."""
     if isinstance(spaces.action, Box):
-        return Limits(clip, spaces.action.low, spaces.action.high)
+        return Limits(clip, spaces.action.low, spaces.action.high, spaces.squash)
     return Limits(clip, _NOTHING, _NOTHING)
 
 

@@ -95,9 +95,9 @@ def test_many_steps_are_single_steps(task, arguments, clip):
         assert len(set(paid)) > 1 or "Sparse" in task
 
 
-@pytest.mark.parametrize("clip", [False, True])
+@pytest.mark.parametrize("bound", [(False, False), (True, False), (False, True)])
 @pytest.mark.parametrize("lacking", ["a network to run", "MuJoCo's library"])
-def test_python_steps_where_compiled_code_cannot(lacking, clip, monkeypatch):
+def test_python_steps_where_compiled_code_cannot(lacking, bound, monkeypatch):
     """The same bits, one step at a time."""
     factory = LaneFactory(task_of("Hopper-v5"))
     fast = factory.lane(60)
@@ -105,7 +105,8 @@ def test_python_steps_where_compiled_code_cannot(lacking, clip, monkeypatch):
         monkeypatch.setattr("mppo.envs.robots.lane.addresses", lambda: None)
     slow = factory.lane(60)
     net = network(fast.observation.size, 3)
-    limits = Limits(clip, factory.action_space.low, factory.action_space.high)
+    clip, squash = bound
+    limits = Limits(clip, factory.action_space.low, factory.action_space.high, squash)
     for lane in (fast, slow):
         lane.generator = np.random.default_rng(1)
         lane.reset()
@@ -117,7 +118,7 @@ def test_python_steps_where_compiled_code_cannot(lacking, clip, monkeypatch):
         assert slow.ended() == (False, False)
         assert slow.run_steps(asked, limits, other, t, 60) == 1
     assert slow.ended() == fast.ended() == (True, False)
-    assert np.abs(one.actions).max() > 1  # rows hold what the policy said, clipped or not
+    assert np.abs(one.actions).max() > 1  # rows hold what the policy said, bounded or not
     for name in Rows._fields:
         assert getattr(one, name).tobytes() == getattr(other, name).tobytes()
     for name, array in fast.get_state().items():

@@ -74,9 +74,12 @@ _call_observe, _call_healthy, _call_reward = map(caller, (OBSERVE, HEALTHY, REWA
 
 
 @native
-def clip_action(action: np.ndarray, limits: Limits) -> np.ndarray:
+def bound_action(action: np.ndarray, limits: Limits) -> np.ndarray:
     """The action within its bounds, if it is to be."""
-    if limits.clip:
+    if limits.squash:
+        for i in range(action.size):
+            action[i] = kernel.squash(np.float64(action[i]), limits.low[i], limits.high[i])
+    elif limits.clip:
         for i in range(action.size):
             action[i] = clip(action[i], limits.low[i], limits.high[i])
     return action
@@ -132,7 +135,7 @@ def run_steps(
         for i in range(action.size):
             action[i] = mean[i] + rows.noise[t, i]
             rows.actions[t, i] = action[i]
-        clip_action(action, limits)
+        bound_action(action, limits)
         pass_gates(action, lane.gates)
         for i in range(action.size):
             ctrl[i] = action[i]

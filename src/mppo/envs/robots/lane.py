@@ -18,7 +18,7 @@ from mppo.envs.robots.compiled import (
     Physics,
     addresses,
     after_step,
-    clip_action,
+    bound_action,
     run_steps,
 )
 from mppo.envs.robots.engine import BAD_NUMBERS, bad_numbers, mujoco
@@ -152,7 +152,7 @@ class MujocoLane:
         if net is None or not self._compiled.physics.mj_step:
             rows.observations[start] = self.observation
             rows.actions[start] = actor.act(rows.observations[start], rows.noise[start])
-            action = clip_action(rows.actions[start].copy(), limits)
+            action = bound_action(rows.actions[start].copy(), limits)
             rows.rewards[start], _, _ = self.step(action)
             return 1
         stop = min(stop, start + self.horizon - self.elapsed)

@@ -2,6 +2,7 @@
 
 import json
 import runpy
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import pytest
 from gymnasium import spaces
 from gymnasium.spaces.utils import flatten
 
+from mppo.algorithm import filters
 from mppo.algorithm.networks import Mlp
 from mppo.cli import main
 from mppo.errors import BadRequest
@@ -101,6 +103,19 @@ def test_observations_of_every_space(name, tmp_path):
 def test_every_network(activation, filtered, tmp_path):
     acting = ready(BOX, ACTIONS["box"][0], Mlp((5, 4), activation), filtered)
     wanted, found, plain = both_ways(acting, tmp_path)
+    np.testing.assert_allclose(found["action"], np.concatenate(wanted).reshape(-1, 2), atol=1e-5)
+    np.testing.assert_allclose(plain[0], np.concatenate(wanted).reshape(-1, 2), atol=1e-5)
+
+
+def test_a_policy_that_sees_observations_as_they_are(tmp_path):
+    """The style of one path, marked in its filter, beside others that look through theirs."""
+    acting = ready(BOX, ACTIONS["box"][0])
+    raw = acting.policy._replace(filter=filters.init(acting.architecture.observation_size))
+    raw = raw._replace(filter=raw.filter._replace(count=np.float32(filters.RAW)))
+    some = replace(acting.architecture, some_raw=True)
+    acting = type(acting)(acting.method, acting.spaces, some, raw, 0, acting.clip)
+    wanted, found, plain = both_ways(acting, tmp_path)
+    assert len(np.unique(np.concatenate(wanted))) > 20
     np.testing.assert_allclose(found["action"], np.concatenate(wanted).reshape(-1, 2), atol=1e-5)
     np.testing.assert_allclose(plain[0], np.concatenate(wanted).reshape(-1, 2), atol=1e-5)
 

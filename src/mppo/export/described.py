@@ -57,9 +57,9 @@ def described(agent: Agent) -> Described:
             f"the policy network is {network!r}; only fully connected networks (Mlp) can be "
             "exported: write out your own network with its own library"
         )
-    size, filtered = agent.architecture.observation_size, agent.architecture.filtered
-    seen = agent.policy.filter
-    variance = np.maximum(np.asarray(seen.deviations / seen.count), filters.VARIANCE_FLOOR)
+    size, seen = agent.architecture.observation_size, agent.policy.filter
+    filtered = agent.architecture.filtered and not filters.is_raw(seen)
+    variance = np.maximum(seen.deviations / max(seen.count, 1e-9), filters.VARIANCE_FLOOR)
     plain = lambda array: np.array(array, np.float32)
     return Described(
         plain(seen.mean) if filtered else np.zeros(size, np.float32),

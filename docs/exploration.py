@@ -20,13 +20,18 @@ from mppo.paper.figures.drawing import STEPS_LABEL, save, settings
 
 HERE = Path(__file__).parent
 DATA, PICTURE = HERE / "exploration.json", HERE / "exploration.svg"
-TASKS = ("mppo/Maze-v0", "mppo/SparseHalfCheetah-v0", "mppo/SparseHopper-v0", "Hopper-v5")
+TASKS = (
+    "mppo/Maze-v0",
+    "mppo/SparseHalfCheetah-v0",
+    "mppo/SparseHopper-v0",
+    "mppo/SparseCartPoleSwingup-v0",
+)
 METHOD = "sp-trpo"
 LABELS = {  # from the bottom of a panel to its top, each with its colour
     "curious": ("curious: also learns from surprises", "#0072b2"),
     "apart": ("apart: begins with a behaviour of its own", "#e69f00"),
     "persistent": ("persistent: noise that lasts", "#009e73"),
-    "alike": ("alike: fresh noise, the task alone", "#999999"),
+    "turning": ("turning: sees sines and cosines", "#999999"),
 }
 BIN = 10  # iterations to a bar
 
@@ -39,12 +44,16 @@ def styles_of(folder: Path) -> list[str]:
     """
     run = json.loads((folder / "run.json").read_text())
     styles = [{k: v for k, v in one.items() if k != "kind"} for one in run["method"]["styles"]]
-    names = [str(Style(**one)).partition(":")[0] for one in styles]
+    names = [_name(Style(**one)) for one in styles]
     rows = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
     # a row says what is so after its iteration, and a path may have been drawn anew in it
     first = [k % len(names) for k in range(len(rows[0]["style"]))]
     held = [first, *(row["style"] for row in rows)]
     return [names[before[row["picked"]]] for before, row in zip(held, rows, strict=False)]
+
+
+def _name(style: Style) -> str:
+    return "turning" if style.filter == "turning" else str(style).partition(":")[0]
 
 
 def finished(folder: Path, run: dict) -> bool:

@@ -28,6 +28,8 @@ def act(arrays, about, observations):
     clip = arrays["observation.clip"]
     x = (observations - arrays["observation.mean"]) / arrays["observation.std"]
     x = np.clip(x, -clip, clip)
+    if about.get("turns"):
+        x = np.concatenate([x, np.sin(observations), np.cos(observations)], 1)
     for n in range(about["layers"]):
         x = x @ arrays[f"layers.{n}.weights"] + arrays[f"layers.{n}.biases"]
         if n < about["layers"] - 1:

@@ -14,7 +14,7 @@ from mppo.algorithm import theorem
 from mppo.algorithm.contest import Contest, errors_of_j, growth, is_paid, varied
 from mppo.algorithm.population import Member, Progress, fresh_record
 
-RULE = Contest(caution=1.0, ahead=10.0, patience=2, share=3, looks_back=4)
+RULE = Contest(caution=1.0, ahead=10.0, patience=2, share=3, looks_back=4, recent=4)
 KEY = jax.random.key(0)
 
 
@@ -58,7 +58,7 @@ def looked(rule, paths, iteration):
 
 def standing(*arguments, rule=RULE, **options):
     """Lead, whether it has stalled, who may overtake."""
-    lead, stalled, open_ = looked(rule, population(*arguments, **options), 0)[1]
+    lead, stalled, open_, _ = looked(rule, population(*arguments, **options), 0)[1]
     return int(lead), bool(stalled), np.asarray(open_).tolist()
 
 
@@ -118,7 +118,7 @@ def test_a_lead_has_stalled_that_is_to_gain_less_than_a_tenth_of_the_spread():
     assert unknown == (1, False, [False, True, False])
 
 
-def test_a_stalled_lead_waits_for_whoever_grows_however_far_behind():
+def test_a_stalled_lead_takes_turns_with_whoever_grows_however_far_behind():
     # 10 ahead of them: -50 + 10 * 1 reaches nothing, but it grows by 10 > 0.1 * 60
     paths, flat = [-50, 10, -50], [10.0] * 4
     means = [RISING, flat, FALLING]
@@ -126,9 +126,12 @@ def test_a_stalled_lead_waits_for_whoever_grows_however_far_behind():
     assert standing(paths, [4, 3, 4], means=means) == (1, False, [False, True, False])
     # at -100 it grows by less than a tenth of the spread of 110
     assert may_overtake([-100, 10, -50], [4, 6, 4], means=means) == [False, True, False]
-    # it is picked at every iteration, and also when it had more picks than the lead
-    assert picked(population(paths, [4, 6, 4], means=means), 4) == [0] * 4
-    assert picked(population(paths, [9, 6, 4], means=means), 4) == [0] * 4
+    # also when it had more picks than the lead
+    assert picked(population(paths, [4, 6, 4], means=means), 4) == [1, 0, 1, 0]
+    assert picked(population(paths, [9, 6, 4], means=means), 4) == [1, 0, 1, 0]
+    # one that reaches the lead by then goes first, and the lead waits: 1 + 10 * 1 > 10
+    near = [RISING, flat, RISING]
+    assert picked(population([-50, 10, 1], [4, 6, 9], means=near), 4) == [2] * 4
 
 
 def test_two_of_three_picks_go_to_the_first_path_until_its_patience():
@@ -188,6 +191,30 @@ def test_where_the_lead_has_stalled_and_none_comes_one_pick_in_four_is_the_first
     assert picked(grows, 8) == [1] * 8
     young = population([0, 10, 0], [5, 3, 5])
     assert picked(young, 8) == [1] * 8
+
+
+def test_in_a_lull_whoever_had_few_picks_gets_one_in_three_in_the_order_of_the_paths():
+    rule = replace(RULE, trial=3)
+    J = [0, 10, 0, 0, 0]
+    assert picked(population(J, [5, 6, 5, 2, 1]), 8, rule) == [1, 3, 1, 0, 3, 1, 1, 3]
+    assert picked(population(J, [5, 6, 5, 3, 1]), 8, rule) == [1, 4, 1, 0, 4, 1, 1, 4]
+    assert picked(population(J, [5, 6, 5, 3, 3]), 8, rule) == [1, 1, 1, 0, 1, 1, 1, 0]
+    # not while the lead grows, and not the lead itself, however few picks it had
+    grows = population(J, [5, 6, 5, 2, 1], means=[FLAT, RISING, FLAT, FLAT, FLAT])
+    assert picked(grows, 8, rule) == [1] * 8
+    alone = population([0, 10], [5, 4])
+    assert picked(alone, 4, replace(rule, trial=9)) == [1, 0, 1, 0]
+
+
+def test_a_lead_that_grew_a_while_ago_has_not_stalled_yet():
+    """It is looked at for longer than its growth: noise over a few batches is no lull."""
+    rule = replace(RULE, recent=3, looks_back=6)
+    risen = [[np.nan] * 6, [2.0, 4.0, 6.0, 8.0, 8.0, 8.0]]
+    stalls = lambda rule, means: standing([0, 8], [6, 6], means=means, rule=rule)[1]
+    assert not stalls(rule, risen)
+    assert stalls(rule, [[np.nan] * 6, [8.0] * 6])
+    newest = [row[-3:] for row in risen]
+    assert stalls(replace(rule, looks_back=3), newest)
 
 
 def test_a_first_path_too_far_behind_is_not_tried_again():
@@ -347,8 +374,10 @@ def test_what_holds_for_every_population(
 ):
     highest = np.add(lowest, widths)
     paths = population(J, picks, errors, means, 0.1, raced, curious, lowest, highest)
-    i, (lead, stalled, open_), _, paid = looked(RULE, paths, iteration)
-    i, lead, stalled, open_ = int(i), int(lead), bool(stalled), np.asarray(open_).tolist()
+    i, (lead, stalled, open_, soon), _, paid = looked(RULE, paths, iteration)
+    i, lead, stalled = int(i), int(lead), bool(stalled)
+    open_, soon = np.asarray(open_).tolist(), np.asarray(soon).tolist()
+    assert all(is_open for is_open, now in zip(open_, soon, strict=True) if now)
     low, tenth = min(lowest), (max(highest) - min(lowest)) / 10
     sure = [picks[k] > 0 and J[k] - 2 * errors[k] > low and J[k] - low >= tenth for k in range(K)]
     sure = [one and tenth > 0 for one in sure]
@@ -361,7 +390,7 @@ def test_what_holds_for_every_population(
     if picks[0] < RULE.patience and iteration % 3 != 2:
         assert i == 0
     elif any(sure):
-        among_the_paid(i, lead, stalled, open_, picks, iteration)
+        among_the_paid(i, lead, stalled, open_, soon, picks, iteration)
     else:
         claims = [k for k in range(K) if picks[k] == 0 and widths[k] > 0]
         others = not all(curious) and any(curious) and iteration % RULE.share == RULE.share - 1
@@ -371,12 +400,15 @@ def test_what_holds_for_every_population(
         assert raced[i] == max(raced[k] for k in group if picks[k] == picks[i])
 
 
-def among_the_paid(i, lead, stalled, open_, picks, iteration):
+def among_the_paid(i, lead, stalled, open_, soon, picks, iteration):
     """Lead and challengers in turn; a lead that has stalled waits, or lets the first path try."""
     others = [k for k in range(K) if open_[k] and k != lead]
-    if stalled and others:
-        assert i in others
-        assert picks[i] == min(picks[k] for k in others)
+    first = [k for k in others if soon[k]]
+    if stalled and first:
+        assert i in first
+        assert picks[i] == min(picks[k] for k in first)
+    elif stalled and others:
+        assert i in (others if iteration % 2 else [lead])
     elif stalled:
         assert i == (0 if iteration % 4 == 3 else lead)
     elif i != lead:

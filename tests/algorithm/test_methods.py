@@ -30,7 +30,7 @@ def test_two_iterations_keep_the_contract(name):
     """Finite, compiled once, the same for the same seed, and the samples paid for."""
     method = SMALL[name]
     some_raw = any(style.filter == "none" for style in method.styles)
-    architecture = replace(CHOOSING, some_raw=some_raw)
+    architecture = replace(CHOOSING, some_raw=some_raw, some_turn=method.turns)
     compiled = programs(method, architecture)  # other tests may have used it before
     before = compiled.learn._cache_size(), compiled.pick._cache_size()
     agent = run(method)

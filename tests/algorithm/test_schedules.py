@@ -26,16 +26,19 @@ def test_values_by_hand():
     wave = Schedule("cosine", 0.4)
     expected = [0.4, 0.2 * (1 - math.cos(math.pi / 4)), 0.0]
     assert [wave.value(left) for left in (1, 0.25, 0)] == pytest.approx(expected)
+    late = Schedule("late", 0.4, 0.2)
+    assert [late.value(x) for x in (1, 0.25, 0.125, 0)] == pytest.approx([0.4, 0.4, 0.3, 0.2])
     assert [schedule(halved).value(left) for left in (1.0, 0.5)] == [1e-3, 5e-4]
 
 
-@pytest.mark.parametrize("shape", ["linear", "cosine"])
-def test_values_inside_a_program_are_the_same(shape):
+@pytest.mark.parametrize("left", [0.7, 0.1])
+@pytest.mark.parametrize("shape", ["linear", "cosine", "late"])
+def test_values_inside_a_program_are_the_same(shape, left):
     made = Schedule(shape, 0.4, 0.1)
-    assert float(jax.jit(made.value)(0.3)) == pytest.approx(made.value(0.3), rel=1e-6)
+    assert float(jax.jit(made.value)(left)) == pytest.approx(made.value(left), rel=1e-6)
 
 
-@pytest.mark.parametrize("text", ["linear:0.0003", "cosine:0.2:0.1", "linear:1e-05"])
+@pytest.mark.parametrize("text", ["linear:0.0003", "cosine:0.2:0.1", "linear:1e-05", "late:0.2"])
 def test_words_lead_back_to_the_schedule(text):
     made = schedule(text)
     assert str(made) == text

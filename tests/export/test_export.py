@@ -6,6 +6,7 @@ from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
+import jax
 import numpy as np
 import onnx
 import onnxruntime
@@ -14,7 +15,7 @@ from gymnasium import spaces
 from gymnasium.spaces.utils import flatten
 
 from mppo.algorithm import filters
-from mppo.algorithm.networks import Mlp
+from mppo.algorithm.networks import Mlp, widened
 from mppo.cli import main
 from mppo.errors import BadRequest
 from mppo.export.described import described, words
@@ -114,6 +115,24 @@ def test_a_policy_that_sees_observations_as_they_are(tmp_path):
     raw = raw._replace(filter=raw.filter._replace(count=np.float32(filters.RAW)))
     some = replace(acting.architecture, some_raw=True)
     acting = type(acting)(acting.method, acting.spaces, some, raw, 0, acting.clip)
+    wanted, found, plain = both_ways(acting, tmp_path)
+    assert len(np.unique(np.concatenate(wanted))) > 20
+    np.testing.assert_allclose(found["action"], np.concatenate(wanted).reshape(-1, 2), atol=1e-5)
+    np.testing.assert_allclose(plain[0], np.concatenate(wanted).reshape(-1, 2), atol=1e-5)
+
+
+@pytest.mark.parametrize("turns", [True, False])
+def test_a_policy_beside_or_with_sines_and_cosines(turns, tmp_path):
+    acting = ready(BOX, ACTIONS["box"][0])
+    layers, size = acting.policy.parameters.network, acting.architecture.observation_size
+    layers = widened(layers, jax.random.key(0), np.float32(turns))
+    policy = acting.policy._replace(
+        parameters=acting.policy.parameters._replace(network=layers),
+        filter=acting.policy.filter._replace(turns=np.float32(turns)),
+    )
+    some = replace(acting.architecture, some_turn=True)
+    acting = type(acting)(acting.method, acting.spaces, some, policy, 0, acting.clip)
+    assert described(acting).layers[0][0].shape[0] == (3 * size if turns else size)
     wanted, found, plain = both_ways(acting, tmp_path)
     assert len(np.unique(np.concatenate(wanted))) > 20
     np.testing.assert_allclose(found["action"], np.concatenate(wanted).reshape(-1, 2), atol=1e-5)

@@ -161,7 +161,7 @@ def of_type(kind):
     }
     positive = st.floats(0, allow_infinity=False)
     if kind == Rate:
-        shapes = st.sampled_from(["linear", "cosine"])
+        shapes = st.sampled_from(["linear", "cosine", "late"])
         return numbers[float] | st.builds(Schedule, shapes, positive, positive)
     return numbers[kind]
 

@@ -13,7 +13,7 @@ from mppo.acting.noise import draw_noise
 from mppo.algorithm import filters
 from mppo.algorithm.heads import Categorical, Gaussian, Head, Product
 from mppo.algorithm.networks import Mlp
-from mppo.algorithm.policies import Architecture, Policy
+from mppo.algorithm.policies import Architecture, Policy, open_layers
 from mppo.algorithm.styles import ALIKE, Style
 from mppo.algorithm.types import Network
 from mppo.errors import EnvironmentFault
@@ -51,13 +51,15 @@ class Actor:
         self._inverse = (1 / np.sqrt(variance)).astype(np.float32)
         self._apply = self._forward = None
         if isinstance(network, Mlp):
+            turns, layers = open_layers(host)
             self._forward = Forward(
                 self._filtered,
                 self._mean,
                 self._inverse,
                 float(filters.CLIP),
-                *pack([(np.array(w), np.array(b)) for w, b in host.parameters.network]),
+                *pack([(np.array(w), np.array(b)) for w, b in layers]),
                 ACTIVATIONS.index(network.activation),
+                turns,
             )
         else:
             self._apply = _compiled(network)

@@ -123,6 +123,7 @@ def architecture_of(method: Method, spaces: Spaces) -> Architecture:
         spaces.action_scale,
         any(one.filter == "none" for one in method.styles),
         spaces.mask,
+        method.turns,
     )
 
 

@@ -26,7 +26,7 @@ CHOSEN, ODD, WARNED = 0, 1, 2
 met a bad number. In the last two cases nothing is written."""
 
 _NUMBERS = ("inputs", "outputs", "layers", "weights", "widest", "filtered", "activation", "actions")
-_NUMBERS += ("counters", "stride", "kind", "clips", "squashes", "first", "paid", "mask")
+_NUMBERS += ("counters", "stride", "kind", "clips", "squashes", "first", "paid", "mask", "turns")
 _PLACES = ("now", "low", "high", "warnings", "counted", "sizes", "mean", "inverse", "numbers")
 _PLACES += ("work", "observations", "noise", "taken", "options", "scale", "least", "most", "given")
 _PLACES += ("rewards",)
@@ -92,6 +92,7 @@ def _outputs(table: Any) -> np.ndarray:
         array(as_pointer(table.sizes), (table.layers,), np.int64),
         array(as_pointer(table.numbers), (table.weights,), np.float32),
         table.activation,
+        table.turns > 0,
     )
     now = array(as_pointer(table.now), (inputs,), np.float32)
     return kernel.run(net, now, array(as_pointer(table.work), (2, table.widest), np.float32))
@@ -248,7 +249,7 @@ class Chooser:
         self._point(work=np.empty((2, widest), np.float32), options=options, scale=actor.scale)
         self._set(clip=net.clip, filtered=net.filtered, activation=net.activation, widest=widest)
         self._set(layers=net.sizes.size, weights=net.numbers.size, outputs=net.sizes[-1])
-        self._set(actions=options.size, mask=actor.mask_at)
+        self._set(actions=options.size, mask=actor.mask_at, turns=net.turns)
 
     def aim(
         self, noise: np.ndarray, observations: np.ndarray, taken: np.ndarray, rewards: np.ndarray

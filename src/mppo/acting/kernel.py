@@ -31,6 +31,7 @@ class Forward(NamedTuple):
     sizes: np.ndarray  # inputs, hidden layers, outputs
     numbers: np.ndarray  # of each layer its biases, then its weights, row by row
     activation: int  # its place in ACTIVATIONS
+    turns: bool = False  # sine and cosine of each observation follow
 
 
 def pack(layers: list[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
@@ -66,13 +67,16 @@ def _activate(kind: int, x: np.ndarray) -> None:
 @native
 def run(net: Forward, observation: np.ndarray, work: np.ndarray) -> np.ndarray:
     """Outputs for one observation [obs], as a view of `work` [2, widest layer]."""
-    x = work[0, : observation.size]
+    x, size = work[0, : net.sizes[0]], observation.size
     for i in range(observation.size):
         value = observation[i]
         if net.filtered:
             value = (value - net.mean[i]) * net.inverse[i]
             value = min(max(value, np.float32(-net.clip)), np.float32(net.clip))
         x[i] = value
+        if net.turns:
+            x[size + i] = math.sin(observation[i])
+            x[2 * size + i] = math.cos(observation[i])
     at = 0
     for n in range(net.sizes.size - 1):
         inputs, outputs = net.sizes[n], net.sizes[n + 1]

@@ -26,6 +26,7 @@ class Standing(NamedTuple):
     lead: jax.Array  # the most picked of those that the best one does not clearly beat
     stalled: jax.Array  # whether the lead no longer grows
     open: jax.Array  # [K] whether it may still overtake the lead
+    soon: jax.Array  # [K] whether it would within the picks ahead
 
 
 @dataclass(frozen=True)
@@ -36,8 +37,10 @@ class Contest:
     learnt so far is not left for a difference that may be noise. A path may overtake while
     J + caution * error + ahead * growth lies above J + ahead * growth of the lead; one that was
     never tried, if it won its place with as much in a race, or was in none and the lead no longer
-    grows. A lead that no longer grows waits while any other path does; if none does, one pick in
-    four goes to the first path, unless that is too far behind.
+    grows. A lead that no longer grows waits while there is such a path, and takes turns with those
+    that grow from further behind. If there is none of either, one pick in three goes to whoever had
+    fewer than `trial`, in the order of the paths: what a path can learn is not seen in one batch.
+    Once all had as many, one pick in four goes to the first path, unless that is too far behind.
 
     While no path is paid more than by chance, and a tenth of the best return, paths with a bonus of
     their own learn from it, and every `share`-th pick tries one of the others; one that was never
@@ -55,7 +58,11 @@ class Contest:
     share: int = 10
     """While nothing is paid: one pick in so many goes to paths without a bonus."""
     looks_back: int = 10
+    """Picks of the lead from which it is told whether it still grows."""
+    recent: int = 10
     """Picks of a path from which its growth is told."""
+    trial: int = 0
+    """Picks that every path may have once the lead no longer grows."""
     comeback: float = 0.0
     """Share of the lead's pay that the first path must have to be tried again while nobody grows:
     V is shared, and batches of a path that is far behind spoil it for the lead."""
@@ -68,6 +75,8 @@ class Contest:
             patience=(0, inf),
             share=(1, inf),
             looks_back=(3, inf),
+            recent=(3, inf),
+            trial=(0, inf),
             comeback=(0, 1),
         )
 
@@ -80,15 +89,17 @@ class Contest:
         best = jnp.argmax(known)
         level = known + error >= performance[best] - error[best]
         lead = jnp.argmax(jnp.where(level, picks + jax.nn.sigmoid(known - known[best]), -1.0))
-        grows = jax.vmap(growth)(progress.means, progress.errors)
+        newest = progress.means[:, -self.recent :], progress.errors[:, -self.recent :]
+        grows = jax.vmap(growth)(*newest)
+        steady = growth(progress.means[lead], progress.errors[lead])
         soon = performance + self.ahead * grows
         spread = performance[best] - jnp.min(jnp.where(tried, performance, jnp.inf))
-        slow = self.ahead * grows[lead] <= SLOW * spread
-        stalled = slow & (picks[lead] >= self.looks_back)
-        comes = (soon + error >= soon[lead]) | (stalled & (self.ahead * grows > SLOW * spread))
-        promising = jnp.where(tried, comes, progress.raced >= soon[lead])
-        unknown = ~tried & jnp.isneginf(progress.raced)
-        return Standing(lead, stalled, promising | (unknown & stalled))
+        slow = self.ahead * steady <= SLOW * spread
+        stalled = slow & (picks[lead] >= self.recent)
+        comes = jnp.where(tried, soon + error >= soon[lead], progress.raced >= soon[lead])
+        comes = comes | (~tried & jnp.isneginf(progress.raced) & stalled)  # nothing is known of it
+        later = tried & stalled & (self.ahead * grows > SLOW * spread)
+        return Standing(lead, stalled, comes | later, comes)
 
     def pick(self, population: Member, iteration: jax.Array, key: jax.Array) -> jax.Array:
         found, progress = self.standing(population), population.progress
@@ -98,12 +109,18 @@ class Contest:
         # someone is paid: the lead and its challengers take turns
         others = found.open & (jnp.arange(len(picks)) != found.lead)
         others = others & (found.stalled | (picks < picks[found.lead]))
-        turn = ((iteration % 2 == 1) | found.stalled) & jnp.any(others)
+        soon = found.stalled & jnp.any(others & found.soon)
+        others = jnp.where(soon, others & found.soon, others)
+        turn = ((iteration % 2 == 1) | soon) & jnp.any(others)
         paid = jnp.where(turn, least(others), found.lead)
         lowest, performance = jnp.min(progress.lowest), population.performance
         near = performance[0] - lowest >= self.comeback * (performance[found.lead] - lowest)
-        none_comes = found.stalled & ~jnp.any(others) & (iteration % 4 == 3) & near
-        paid = jnp.where(none_comes, 0, paid)  # learning may begin again after a lull
+        lull = found.stalled & ~jnp.any(others)
+        waiting = (picks < self.trial) & (jnp.arange(len(picks)) != found.lead)
+        due = lull & (iteration % 3 == 1) & jnp.any(waiting)
+        paid = jnp.where(due, jnp.argmax(waiting), paid)
+        back = lull & ~due & (iteration % 4 == 3) & near
+        paid = jnp.where(back, 0, paid)  # learning may begin again after a lull
         # nobody is, beyond chance
         curious = progress.curious | ~jnp.any(progress.curious)
         claims = (picks == 0) & varied(progress)  # of winners of the race who were paid in it

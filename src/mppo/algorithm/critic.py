@@ -10,7 +10,7 @@ from mppo.algorithm import filters
 from mppo.algorithm.advantages import Target
 from mppo.algorithm.filters import Filter
 from mppo.algorithm.minibatches import epochs_of_minibatches
-from mppo.algorithm.networks import Mlp
+from mppo.algorithm.networks import Mlp, widened
 from mppo.algorithm.schedules import Rate, first, settle
 from mppo.algorithm.types import Network, PyTree
 from mppo.errors import check_ranges
@@ -53,10 +53,12 @@ class Critic:
     def _adam(self) -> optax.GradientTransformation:
         return optax.adam(first(self.learning_rate), eps=self.adam_epsilon)
 
-    def init(self, key: jax.Array, observation_size: int) -> Value:
-        """A random value network."""
+    def init(self, key: jax.Array, observation_size: int, turns: PyTree = ()) -> Value:
+        """A random value network; `turns` says whether it sees sines and cosines (`Filter`)."""
         network = self.network.init(key, observation_size, 1)
-        return Value(network, filters.init(observation_size), self._adam().init(network))
+        if not isinstance(turns, tuple):
+            network = widened(network, jax.random.fold_in(key, 1), turns)
+        return Value(network, filters.init(observation_size, turns), self._adam().init(network))
 
     def values(self, value: Value, observations: jax.Array) -> jax.Array:
         """V of a stack of observations, of any leading shape."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from mppo.algorithm.networks import Layer
+from mppo.algorithm.types import PyTree
 from mppo.machine.lazy import jax, jnp
 
 CLIP = 5.0  # standard deviations
@@ -19,11 +20,12 @@ class Filter(NamedTuple):
     count: jax.Array  # []
     mean: jax.Array  # [obs]
     deviations: jax.Array  # [obs]
+    turns: PyTree = ()  # whether sines and cosines are shown too, 0 or 1; () if none has them
 
 
-def init(size: int) -> Filter:
+def init(size: int, turns: PyTree = ()) -> Filter:
     """A filter that has seen next to nothing: it leaves observations unchanged but for the clip."""
-    return Filter(jnp.asarray(FIRST_COUNT), jnp.zeros(size), FIRST_COUNT * jnp.ones(size))
+    return Filter(jnp.asarray(FIRST_COUNT), jnp.zeros(size), FIRST_COUNT * jnp.ones(size), turns)
 
 
 def update(filter: Filter, observations: jax.Array) -> Filter:
@@ -42,6 +44,7 @@ def update(filter: Filter, observations: jax.Array) -> Filter:
         count,
         filter.mean + shift * (n / count),
         filter.deviations + deviations + shift**2 * (filter.count * n / count),
+        filter.turns,
     )
 
 
@@ -50,9 +53,18 @@ def scale(filter: Filter) -> jax.Array:
     return jnp.sqrt(jnp.maximum(filter.deviations / filter.count, VARIANCE_FLOOR))
 
 
-def apply(filter: Filter, observation: jax.Array) -> jax.Array:
-    """One observation in standard deviations from the mean, clipped."""
-    return jnp.clip((observation - filter.mean) / scale(filter), -CLIP, CLIP)
+def apply(filter: Filter, observation: jax.Array, some_raw: bool = False) -> jax.Array:
+    """One observation in standard deviations from the mean, clipped; or as it is.
+
+    Where some filters show turns, the sines and cosines of all numbers follow, or zeros for them.
+    """
+    seen = jnp.clip((observation - filter.mean) / scale(filter), -CLIP, CLIP)
+    if some_raw:
+        seen = jnp.where(is_raw(filter), observation, seen)
+    if isinstance(filter.turns, tuple):
+        return seen
+    turned = jnp.concatenate([jnp.sin(observation), jnp.cos(observation)])
+    return jnp.concatenate([seen, jnp.where(filter.turns > 0, turned, 0.0)])
 
 
 def is_raw(filter: Filter) -> jax.Array:
@@ -67,7 +79,9 @@ def folded(layer: Layer, old: Filter, new: Filter) -> Layer:
     """
     before, after = scale(old), scale(new)
     shift = (new.mean - old.mean) / before
+    filtered, others = jnp.split(layer.weights, [shift.shape[0]])  # sines pass it by
+    moved = filtered * (after / before)[:, None]
     return layer._replace(
-        weights=layer.weights * (after / before)[:, None],
-        biases=layer.biases + shift @ layer.weights,
+        weights=moved if isinstance(old.turns, tuple) else jnp.concatenate([moved, others]),
+        biases=layer.biases + shift @ filtered,
     )

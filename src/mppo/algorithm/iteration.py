@@ -22,6 +22,7 @@ from mppo.algorithm.methods import Method
 from mppo.algorithm.paths import (
     came_along,
     fresh_path,
+    fresh_value,
     incentives,
     look,
     renewed,
@@ -64,16 +65,14 @@ def init(method: Method, architecture: Architecture, key: jax.Array) -> State:
     """K random policies, the value network(s), nothing known yet."""
     policy_key, value_key, exploration_key, run_key = jax.random.split(key, 4)
 
-    def path(k: jax.Array) -> Member:
-        number = k % len(method.styles) if method.styles else ()
-        return fresh_path(method, architecture, number, jax.random.fold_in(policy_key, k))
+    def each(fresh: Callable, key: jax.Array, count: int) -> PyTree:
+        number = lambda k: k % len(method.styles) if method.styles else ()
+        one = lambda k: fresh(method, architecture, number(k), jax.random.fold_in(key, k))
+        return jax.vmap(one)(jnp.arange(count))
 
-    value = lambda k: method.critic.init(
-        jax.random.fold_in(value_key, k), architecture.observation_size
-    )
     return State(
-        jax.vmap(path)(jnp.arange(method.paths)),
-        jax.vmap(value)(jnp.arange(method.value_networks)),
+        each(fresh_path, policy_key, method.paths),
+        each(fresh_value, value_key, method.value_networks),
         init_exploration(method, architecture, exploration_key),
         jnp.asarray(0, jnp.int32),
         jnp.asarray(0, jnp.int32),
@@ -273,6 +272,11 @@ def _renewed(
     key = jax.random.fold_in(jax.random.fold_in(state.key, 2), state.iteration)
     fresh = renewed(method, architecture, state.population, i, key)
     gives_up = sound & method.picking.renews(state.population, i)  # type: ignore
+    if method.value == "independent":
+        key = jax.random.fold_in(key, 1)
+        value = fresh_value(method, architecture, fresh.style[i], key)
+        values = put(state.values, i, kept(gives_up, value, member(state.values, i)))
+        state = state._replace(values=values)
     return state._replace(population=kept(gives_up, fresh, state.population))
 
 

@@ -157,8 +157,16 @@ class Method:
                 f"a style has the filter {sorted(sights)[0]!r}, which needs the observation_filter "
                 f"per-path; it is {self.observation_filter!r}"
             )
-        if "folded" in sights and not isinstance(self.network, Mlp):
-            raise ValueError(f"the filter 'folded' needs an Mlp; the network is {self.network!r}")
+        for sight in sorted(sights & {"folded", "turning"}):
+            if not isinstance(self.network, Mlp):
+                raise ValueError(
+                    f"the filter {sight!r} needs an Mlp; the network is {self.network!r}"
+                )
+        if self.turns and not (isinstance(self.critic.network, Mlp) and self.critic.filtered):
+            raise ValueError(
+                "the filter 'turning' needs a critic with an Mlp that sees standardised "
+                f"observations; it is {self.critic!r}"
+            )
 
     @property
     def value_networks(self) -> int:
@@ -190,6 +198,11 @@ class Method:
     def folds(self) -> bool:
         """Whether some filters move without changing their policies."""
         return any(one.filter == "folded" for one in self.styles)
+
+    @property
+    def turns(self) -> bool:
+        """Whether some paths see sines and cosines."""
+        return any(one.filter == "turning" for one in self.styles)
 
     @property
     def entropy_index(self) -> float:
@@ -232,12 +245,12 @@ def family(name: str, base: Method, paths: int) -> dict[str, Method]:
 
 SPREAD = (
     "curious:choice_persistence=0.9,recalls=1",
+    "alike:filter=turning",
     "apart:choice_persistence=0.95",
     "apart:filter=folded,choice_persistence=0.9",
     "persistent:choice_persistence=0.8",
     "apart:choice_persistence=0.9",
     "apart:filter=folded,choice_persistence=0.9",
-    "alike:sigma=0.3",
     "apart:filter=folded",
 )
 """The styles of spread paths: the first is the one that learns where exploration is easy."""
@@ -250,10 +263,11 @@ def spread(base: Method, race: int, reach: float = 1.0) -> Method:
         base,
         paths=len(SPREAD),
         styles=(replace(first, reach=reach), *others),
-        picking=Contest(comeback=0.75),
+        picking=Contest(looks_back=20, trial=10, comeback=0.75),
         estimator=Window(),
         exploration=Curiosity(),
         race=race,
+        value="independent",
     )
 
 
@@ -261,7 +275,7 @@ PPO_CRITIC = Critic(epochs=10, learning_rate=3e-4, adam_epsilon=1e-5)
 METHODS: dict[str, Method] = family("trpo", Method(Trpo()), paths=8)
 METHODS |= family("ppo", Method(Ppo(), critic=PPO_CRITIC, batch_size=2048), paths=2)
 PAPER_METHODS = tuple(METHODS)
-SHORTER_STEPS_LATER = Trpo(max_kl=Schedule("cosine", 0.01, 0.003))
+SHORTER_STEPS_LATER = Trpo(max_kl=Schedule("late", 0.01, 0.002))
 METHODS |= {
     "sp-trpo": spread(replace(METHODS["trpo"], optimiser=SHORTER_STEPS_LATER), race=4, reach=3.0),
     "sp-ppo": spread(METHODS["ppo"], race=10),

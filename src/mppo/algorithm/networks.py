@@ -64,6 +64,20 @@ class Mlp:
         return x @ layers[-1].weights + layers[-1].biases
 
 
+def widened(layers: tuple[Layer, ...], key: jax.Array, sees: jax.Array) -> tuple[Layer, ...]:
+    """The network with two more inputs for each of its own, which it sees or not.
+
+    The weights of those it sees are random; each unit's incoming column keeps its length.
+    """
+    first, *others = layers
+    more = jax.random.normal(key, (2 * first.weights.shape[0], first.weights.shape[1]))
+    length = lambda weights: jnp.sqrt(jnp.sum(weights**2, axis=0, keepdims=True))
+    more = 2.0**0.5 * more * length(first.weights) / length(more)
+    blind = jnp.concatenate([first.weights, jnp.zeros_like(more)])
+    seeing = jnp.concatenate([first.weights, more]) / 3.0**0.5
+    return first._replace(weights=jnp.where(sees > 0, seeing, blind)), *others
+
+
 def slope(activation: Activation, x: jax.Array) -> tuple[jax.Array, jax.Array]:
     """The activation and its derivative.
 

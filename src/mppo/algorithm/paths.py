@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple, get_args
 
 from mppo.algorithm import filters
+from mppo.algorithm.critic import Value
 from mppo.algorithm.filters import Filter
 from mppo.algorithm.methods import Method
 from mppo.algorithm.performance import Outcome
@@ -46,8 +47,24 @@ def random_policy(
         return architecture.init(key)
     scales = jnp.stack([output_scales(one, architecture.head) for one in method.styles])
     raw = of_style(method, "filter", number) == SIGHTS.index("none")
+    turns = of_style(method, "filter", number) == SIGHTS.index("turning")
     log_std = jnp.log(of_style(method, "sigma", number))
-    return architecture.init(key, scales[number][None], log_std, raw)
+    return architecture.init(key, scales[number][None], log_std, raw, turns)
+
+
+def fresh_value(
+    method: Method, architecture: Architecture, number: PyTree, key: jax.Array
+) -> Value:
+    """A value network for a path of the style of that number, or for all of them.
+
+    It sees sines and cosines if the path does; one for all does if any path does.
+    """
+    turns: PyTree = ()
+    if method.turns:
+        one_for_all = jnp.asarray(method.value == "shared")
+        turns = one_for_all | (of_style(method, "filter", number) == SIGHTS.index("turning"))
+        turns = jnp.asarray(turns, jnp.float32)
+    return method.critic.init(key, architecture.observation_size, turns)
 
 
 def fresh_path(
@@ -109,7 +126,8 @@ def in_sight_of(method: Method, fresh: Member, old: Member) -> Policy:
         return fresh.policy
     folded = of_style(method, "filter", fresh.style) == SIGHTS.index("folded")
     known = folded & ~filters.is_raw(old.policy.filter)
-    return fresh.policy._replace(filter=_choose(known, old.policy.filter, fresh.policy.filter))
+    filter = _choose(known, old.policy.filter, fresh.policy.filter)
+    return fresh.policy._replace(filter=filter._replace(turns=fresh.policy.filter.turns))
 
 
 def incentives(
@@ -173,12 +191,14 @@ def look(
 def warmed_up(method: Method, filter: Filter, styles: PyTree, batch: jax.Array, first: jax.Array):
     """All K folded filters after the first batch of a run: as if they had seen it."""
     common = filters.update(filters.init(batch.shape[-1]), batch)
+    turns, filter = filter.turns, filter._replace(turns=())
     takes = first & (of_style(method, "filter", styles) == SIGHTS.index("folded"))
-    return jax.tree.map(
+    warm = jax.tree.map(
         lambda leaf, one: jnp.where(takes.reshape(-1, *[1] * one.ndim), one[None], leaf),
         filter,
         common,
     )
+    return warm._replace(turns=turns)
 
 
 def _choose(condition: jax.Array, one: PyTree, other: PyTree) -> PyTree:

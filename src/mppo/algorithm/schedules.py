@@ -21,19 +21,24 @@ from mppo.machine.lazy import jnp
 if TYPE_CHECKING:
     from mppo.algorithm.methods import Method
 
-Shape = Literal["linear", "cosine"]
+Shape = Literal["linear", "cosine", "late"]
 SHAPES = get_args(Shape)
 POINTS = 17
 """Fractions at which the values of a callable are kept, so that another one is told from it."""
-HOW = "write a number, linear:START[:END], cosine:START[:END], or module:function of your own"
+HOW = (
+    "write a number, linear:START[:END], cosine:START[:END], late:START[:END], or module:function "
+    "of your own"
+)
 
 
 @dataclass(frozen=True)
 class Schedule:
-    """From `start` to `end`, on a line or on half a wave of the cosine.
+    """From `start` to `end`: on a line, on half a wave of the cosine, or late, in the last quarter.
 
     >>> Schedule("linear", 0.5).value(0.25), Schedule("cosine", 0.5).value(1)
     (0.125, 0.5)
+    >>> [Schedule("late", 0.5).value(left) for left in (0.9, 0.25, 0.125)]
+    [0.5, 0.5, 0.25]
     """
 
     shape: Shape
@@ -61,8 +66,13 @@ class Schedule:
 
     def value(self, left: Any) -> Any:
         """The value at a fraction of the budget that is left: a number, or one inside a program."""
-        cos = math.cos if isinstance(left, int | float) else jnp.cos
-        weight = left if self.shape == "linear" else 0.5 * (1 - cos(math.pi * left))
+        plain = isinstance(left, int | float)
+        if self.shape == "linear":
+            weight = left
+        elif self.shape == "cosine":
+            weight = 0.5 * (1 - (math.cos if plain else jnp.cos)(math.pi * left))
+        else:
+            weight = (min if plain else jnp.minimum)(4 * left, 1.0)
         return self.end + (self.start - self.end) * weight
 
 

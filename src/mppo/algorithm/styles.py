@@ -16,7 +16,7 @@ from mppo.machine.lazy import jax, jnp
 
 ALIKE_SCALE = 0.01
 """Output scale at which all actions are alike at the start, as in the base code."""
-Sight = Literal["running", "folded", "none"]
+Sight = Literal["running", "folded", "none", "turning"]
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,8 @@ class Style:
     """How far one step of this path may go: the trust region of TRPO times this."""
     filter: Sight = "running"
     """Observations standardised by running numbers; the same, but no change of these numbers
-    changes the policy (folded into its first layer); or as they are."""
+    changes the policy (folded into its first layer); as they are; or standardised and beside them
+    sine and cosine of each, for angles that go round and round."""
 
     def __post_init__(self) -> None:
         below_one = (0, 0.999999)

@@ -13,6 +13,7 @@ from gymnasium.spaces.utils import flatdim
 from mppo.acting.agent import Agent
 from mppo.algorithm import filters
 from mppo.algorithm.networks import Mlp
+from mppo.algorithm.policies import open_layers
 from mppo.errors import BadRequest
 
 FORMAT = 1
@@ -47,6 +48,7 @@ class Described:
     parts: list[Part]
     observation: list[dict[str, Any]]  # how an observation is flattened
     mask: tuple[int, ...]  # from, to: numbers of the observation that say what is allowed
+    turns: bool  # sine and cosine of each number follow what the filter makes of it
 
 
 def described(agent: Agent) -> Described:
@@ -61,16 +63,18 @@ def described(agent: Agent) -> Described:
     filtered = agent.architecture.filtered and not filters.is_raw(seen)
     variance = np.maximum(seen.deviations / max(seen.count, 1e-9), filters.VARIANCE_FLOOR)
     plain = lambda array: np.array(array, np.float32)
+    turns, layers = open_layers(agent.policy)
     return Described(
         plain(seen.mean) if filtered else np.zeros(size, np.float32),
         plain(np.sqrt(variance)) if filtered else np.ones(size, np.float32),
         filters.CLIP if filtered else float("inf"),
-        [(plain(w), plain(b)) for w, b in agent.policy.parameters.network],
+        [(plain(w), plain(b)) for w, b in layers],
         network.activation,
         plain(agent.policy.parameters.free),
         _parts(agent.action_space, agent.clip, agent.spaces.squash),
         _observation(agent.observation_space),
         agent.architecture.mask,
+        turns,
     )
 
 
@@ -146,6 +150,7 @@ def words(policy: Described, about: dict[str, Any]) -> dict[str, Any]:
         "layers": len(policy.layers),
         "activation": policy.activation,
         **({"mask": list(policy.mask)} if policy.mask else {}),
+        **({"turns": True} if policy.turns else {}),
         "action": [
             {
                 "name": part.name,

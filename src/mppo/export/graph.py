@@ -82,6 +82,9 @@ def _network(graph: _Graph, policy: Described) -> str:
     x = graph.node("Div", x, graph.constant(policy.std))
     if np.isfinite(policy.clip):
         x = graph.node("Clip", x, graph.constant(-policy.clip), graph.constant(policy.clip))
+    if policy.turns:
+        turned = [graph.node(kind, "observation") for kind in ("Sin", "Cos")]
+        x = graph.node("Concat", x, *turned, axis=1)
     for weights, biases in policy.layers[:-1]:
         x = graph.node("Gemm", x, graph.constant(weights), graph.constant(biases))
         if policy.activation == "silu":

@@ -105,7 +105,7 @@ def draw(data: dict, path: Path) -> Path:
 def fill(panel: Axes, one: dict) -> None:
     """The bars of one run."""
     parts = shares(one["picked"])
-    count = len(parts["alike"])
+    count = len(parts["curious"])
     width = one["steps"] / 1e6 / count
     below = np.zeros(count)
     for name, (label, colour) in LABELS.items():

@@ -42,6 +42,14 @@ def test_environments_are_never_mixed(tmp_path):
     assert HEADING not in table("sweep", tmp_path)
 
 
+def test_a_grid_with_methods_of_our_own_has_no_readings(tmp_path):
+    runs(tmp_path, "Maze", "mp-trpo", [1.0, 1.0])
+    runs(tmp_path, "Maze", "trpo", [0.0, 1.0])
+    assert HEADING in table("sweep", tmp_path)
+    runs(tmp_path, "Maze", "sp-trpo", [1.0, 1.0])
+    assert HEADING not in table("sweep", tmp_path)
+
+
 @pytest.mark.parametrize(
     ("task", "one", "other", "order"),
     [

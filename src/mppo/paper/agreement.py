@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mppo.algorithm.methods import PAPER_METHODS
 from mppo.experiments.collection import Record
 from mppo.paper.cells import TASK_NAME, Cell, Changes, changes, read_cell
 from mppo.paper.printed import TABLES
@@ -34,9 +35,14 @@ class Pair(NamedTuple):
 
 
 def section(records: Sequence[Record]) -> Section | None:
-    """One row for each reading of each task; None where no pair of methods can be compared."""
+    """One row for each reading of each task; None where no pair of methods can be compared.
+
+    None either for a grid with methods of our own: what it changes is no reading of the paper.
+    """
     rows: list[dict[str, str]] = []
     usable = [record for record in records if not record.damaged and changes(record) is not None]
+    if not {record.method for record in usable} <= set(PAPER_METHODS):
+        return None
     for task, steps in sorted({(TASK_NAME.get(r.env, r.env), r.steps) for r in usable}):
         found = _by_reading(
             r for r in usable if (TASK_NAME.get(r.env, r.env), r.steps) == (task, steps)

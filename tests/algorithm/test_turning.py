@@ -145,3 +145,22 @@ def test_v_sees_what_its_path_sees_and_one_for_all_sees_everything():
     assert (
         fresh_value(plain, replace(SHAPE, some_turn=False), jnp.asarray(0), key).filter.turns == ()
     )
+
+
+def test_a_critic_without_a_filter_may_turn_too():
+    raw = replace(METHOD.critic, filtered=False)
+    value = raw.init(jax.random.key(0), 1, jnp.asarray(1.0))
+    x = jnp.array([[0.5], [30.0]])
+    inputs = jnp.concatenate([x, jnp.sin(x), jnp.cos(x)], axis=1)
+    wanted = jax.vmap(partial(raw.network.apply, value.network))(inputs)[:, 0]
+    np.testing.assert_allclose(raw.values(value, x), wanted, rtol=1e-6)
+
+
+def test_networks_that_cannot_be_widened_are_refused():
+    class Linear:
+        init = apply = lambda *given: ()
+
+    with pytest.raises(ValueError, match="'turning' needs an Mlp; critic.network is"):
+        replace(METHOD, critic=replace(METHOD.critic, network=Linear()))
+    with pytest.raises(ValueError, match="'turning' needs an Mlp; the network is"):
+        replace(METHOD, styles=(Style(filter="turning"),), network=Linear())

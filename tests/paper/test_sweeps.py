@@ -145,7 +145,7 @@ def test_of_many_styles_only_those_that_differ_are_named(tmp_path):
     data["method"]["styles"][2] |= {"sigma": 0.5}
     (run / "run.json").write_text(json.dumps(data))
     (row,) = rows_of(table("sweep", tmp_path), "Maze, 0.1M steps")
-    words = "apart:sigma=0.5,choice_persistence=0.9,filter=folded"
+    words = "apart:sigma=0.5,choice_persistence=0.95"
     assert row["method"] == f"sp-trpo styles[2]={words}"
 
 

@@ -29,11 +29,13 @@ def learnt(name, env, iterations):
 
 
 def values(run, *observations):
-    """V of each value network [networks, observations], less what curiosity has added."""
+    """V of each value network [networks, observations] that has learnt from a path."""
     seen = np.array(observations, np.float32)[:, None]
+    one_for_all, picks = run.method.value == "shared", run.state.population.record.picks
     found = [
         run.method.critic.values(jax.tree.map(lambda leaf, n=n: leaf[n], run.state.values), seen)
         for n in range(run.method.value_networks)
+        if one_for_all or picks[n] > 0
     ]
     return np.array(found)
 

@@ -64,6 +64,7 @@ def repeated(run):
         ("trpo", {"exploration": "curiosity", "optimiser": "ppo", "gamma": 0.9}),
         ("curiosity-trpo", {"exploration.size": 8, "picking.alpha": 0.25}),
         ("ppo", {"optimiser.learning_rate": "linear:1e-3:1e-5", "optimiser.clip": "cosine:0.2"}),
+        ("sp-trpo", {"optimiser.max_kl": 0.01}),  # in place of a schedule
         ("ppo", {"action_masks": True, "reward_scaling": "returns", "critic.clip": 0.2}),
     ],
 )

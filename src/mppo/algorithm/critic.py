@@ -68,9 +68,9 @@ class Critic:
 
     def _seen(self, value: Value, observations: jax.Array) -> jax.Array:
         """What the network gets of a stack [N, obs]."""
-        if not self.filtered:
-            return observations
-        return jax.vmap(lambda x: filters.apply(value.filter, x))(observations)
+        if self.filtered:
+            return jax.vmap(lambda x: filters.apply(value.filter, x))(observations)
+        return jax.vmap(lambda x: filters.with_turns(value.filter, x, x))(observations)
 
     def fit(
         self, value: Value, observations: jax.Array, targets: jax.Array, key: jax.Array

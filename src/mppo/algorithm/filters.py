@@ -61,6 +61,11 @@ def apply(filter: Filter, observation: jax.Array, some_raw: bool = False) -> jax
     seen = jnp.clip((observation - filter.mean) / scale(filter), -CLIP, CLIP)
     if some_raw:
         seen = jnp.where(is_raw(filter), observation, seen)
+    return with_turns(filter, observation, seen)
+
+
+def with_turns(filter: Filter, observation: jax.Array, seen: jax.Array) -> jax.Array:
+    """What is seen of an observation, and its sines and cosines where some filters show them."""
     if isinstance(filter.turns, tuple):
         return seen
     turned = jnp.concatenate([jnp.sin(observation), jnp.cos(observation)])

@@ -162,10 +162,9 @@ class Method:
                 raise ValueError(
                     f"the filter {sight!r} needs an Mlp; the network is {self.network!r}"
                 )
-        if self.turns and not (isinstance(self.critic.network, Mlp) and self.critic.filtered):
+        if self.turns and not isinstance(self.critic.network, Mlp):
             raise ValueError(
-                "the filter 'turning' needs a critic with an Mlp that sees standardised "
-                f"observations; it is {self.critic!r}"
+                f"the filter 'turning' needs an Mlp; critic.network is {self.critic.network!r}"
             )
 
     @property

@@ -37,6 +37,11 @@ class Change(NamedTuple):
         return _fields(self.new) is not None
 
     @property
+    def drops(self) -> bool:
+        """Whether a plain value, or a schedule, takes the place of a component."""
+        return _fields(self.old) is not None and not self.swaps
+
+    @property
     def value(self) -> Any:
         """The new value, of a component its kind."""
         return _told(self.new)

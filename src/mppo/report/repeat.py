@@ -149,8 +149,7 @@ def _settings(method: dict[str, Any], base: str) -> list[str]:
     foreign: set[str] = set()
     for name, change in found.items():
         owner = name.rpartition(".")[0]
-        unlike = isinstance(change.old, dict) and not change.swaps
-        if unlike or (change.old is MISSING and owner not in foreign):
+        if change.drops or (change.old is MISSING and owner not in foreign):
             raise NoCommand(f"this version has no setting {_shown(name)}")
         if change.swaps:
             foreign |= {name} & _checked_kind(name, change.value)

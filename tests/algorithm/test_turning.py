@@ -160,7 +160,7 @@ def test_networks_that_cannot_be_widened_are_refused():
     class Linear:
         init = apply = lambda *given: ()
 
-    with pytest.raises(ValueError, match="'turning' needs an Mlp; critic.network is"):
+    with pytest.raises(ValueError, match=r"'turning' needs an Mlp; critic\.network is"):
         replace(METHOD, critic=replace(METHOD.critic, network=Linear()))
     with pytest.raises(ValueError, match="'turning' needs an Mlp; the network is"):
         replace(METHOD, styles=(Style(filter="turning"),), network=Linear())

@@ -90,9 +90,7 @@ class Grids:
         done = len(list(out.glob("runs/*/final.json")))
         answer = call(self._words(out), self.folder)
         row: Row = {"kills": dict(hits), "runs done by then": done, "code": answer.returncode}
-        found = result(out) if answer.returncode == 0 else {}
-        names = sorted(self.reference.keys() | found.keys())
-        row["different"] = [n for n in names if found.get(n) != self.reference.get(n)]
+        row["different"] = self.unlike(result(out) if answer.returncode == 0 else {})
         row["ok"] = answer.returncode == 0 and not row["different"]
         if not row["ok"]:
             row["said"] = answer.stderr[-400:]
@@ -115,12 +113,16 @@ class Grids:
         fresh = self.reference[run.name]
         wrong += refusals.started_anew(run, do, fresh)  # type: ignore
         answer = call(self._words(out), self.folder)
-        found = result(out) if answer.returncode == 0 else {}
         row: Row = {"runs done beside it": done, "wrong": wrong}
-        row["different"] = [n for n in self.reference if found.get(n) != self.reference[n]]
+        row["different"] = self.unlike(result(out) if answer.returncode == 0 else {})
         row["ok"] = not wrong and not row["different"] and done == len(opened(out).entries()) - 1
         shutil.rmtree(out, ignore_errors=True)
         return row
+
+    def unlike(self, found: dict[str, object]) -> list[str]:
+        """The tables and runs of a result that are not as in the grid that nobody interrupted."""
+        names = sorted(self.reference.keys() | found.keys())
+        return [name for name in names if found.get(name) != self.reference.get(name)]
 
     def _stopped(self, out: Path) -> Path:
         """Stop a grid when a run of it is under way; returns that run, saved and left."""

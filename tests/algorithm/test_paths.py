@@ -487,6 +487,16 @@ def test_while_nothing_is_paid_a_plain_path_that_was_tried_is_drawn_anew():
     assert later.population.record.picks.tolist() == [0, 1, 1]
 
 
+def test_a_path_drawn_anew_has_a_new_v_where_each_has_its_own():
+    method = replace(CONTEST, value="independent")
+    state = begun(method)
+    seen = lambda rewards: learn(method, state, 1, with_rewards(rolled_out(5), rewards))[0]
+    counts = seen(0.0).values.filter.count
+    np.testing.assert_allclose(counts, filters.FIRST_COUNT, rtol=1e-6)  # it knows nothing yet
+    kept = learn(method, state, 1, rolled_out(5))[0].values.filter.count
+    np.testing.assert_allclose(kept, [0.01, 64.01, 0.01], rtol=1e-5)  # paid, so not drawn anew
+
+
 def test_an_update_that_is_not_finite_draws_nobody_anew_and_remembers_nothing():
     state, seen = begun(CONTEST), with_rewards(rolled_out(5), np.nan)
     after, row = learn(CONTEST, state, 1, seen)

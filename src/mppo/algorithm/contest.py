@@ -65,7 +65,7 @@ class Contest:
     """Picks that every path may have once the lead no longer grows."""
     comeback: float = 0.0
     """Share of the lead's pay that the first path must have to be tried again while nobody grows:
-    V is shared, and batches of a path that is far behind spoil it for the lead."""
+    batches of a path that is far behind cost samples, and spoil a V that is shared."""
 
     def __post_init__(self) -> None:
         check_ranges(

@@ -206,6 +206,61 @@ def test_in_a_lull_whoever_had_few_picks_gets_one_in_three_in_the_order_of_the_p
     assert picked(alone, 4, replace(rule, trial=9)) == [1, 0, 1, 0]
 
 
+def test_with_further_races_a_path_that_was_never_paid_has_a_short_trial():
+    rule, given = replace(RULE, trial=9, races_again=True), {"lowest": 0.0}
+    J, highest = [0, 10, 0, 0], [10, 20, 0, 5]  # path 2 never saw two different returns
+    waits = lambda picks: picked(population(J, picks, highest=highest, **given), 3, rule)[1]
+    assert waits([9, 20, 2, 1]) == 2
+    assert waits([9, 20, 3, 1]) == 3
+    assert waits([9, 20, 3, 8]) == 3
+    assert waits([9, 20, 3, 9]) == 1
+    assert picked(population(J, [9, 20, 3, 9], highest=highest, **given), 2, RULE) == [1, 1]
+    longer = replace(rule, races_again=False)
+    assert picked(population(J, [9, 20, 3, 1], highest=highest, **given), 2, longer) == [1, 2]
+
+
+def test_with_further_races_those_who_race_are_not_tried_one_by_one_while_nothing_is_paid():
+    rule, given = replace(RULE, races_again=True), {"curious": [1, 0, 0, 0], **NOTHING}
+    raced = population([0] * 4, [3, 0, 1, 0], raced=[-np.inf, 0, -np.inf, 0], **given)
+    assert picked(raced, 6) == [0, 0, 1, 0, 0, 1]
+    assert picked(raced, 6, rule) == [0, 0, 2, 0, 0, 2]
+    all_raced = population([0] * 4, [3, 1, 1, 0], raced=[-np.inf, 0, 0, 0], **given)
+    assert picked(all_raced, 3, rule) == [0, 0, 3]
+
+
+def test_the_race_goes_on_while_nothing_is_paid_or_the_lead_has_stalled():
+    rule = replace(RULE, races_again=True)
+
+    def rounds(*arguments, rule=rule, **options):
+        paths = population(*arguments, **options)
+        return [n for n in range(30) if rule.races(paths, jnp.asarray(n))]
+
+    triangular = [0, 1, 3, 6, 10, 15, 21, 28]
+    nothing = {"curious": [1, 0, 0], **NOTHING}
+    assert rounds([0] * 3, [9, 0, 1], **nothing) == triangular
+    assert rounds([0] * 3, [9, 0, 1], rule=RULE, **nothing) == []
+    # who won and was paid is tried first
+    won = {"curious": [1, 0, 0], "raced": [-np.inf, 3, 0], "lowest": 0.0, "highest": [0, 3, 0]}
+    assert rounds([0] * 3, [9, 0, 1], **won) == []
+    assert rounds([0] * 3, [9, 1, 1], **won) == triangular
+    # someone is paid: a lull, a lead that grows, a lead with a challenger
+    assert rounds([0, 10, 0], [5, 6, 5]) == triangular
+    assert rounds([0, 10, 0], [5, 6, 5], means=[FLAT, RISING, FLAT]) == []
+    assert rounds([9, 10, 0], [5, 6, 5], errors=1.0) == []
+
+
+def test_a_later_round_is_for_what_beats_the_lead_and_never_for_its_place():
+    rule = replace(RULE, races_again=True)
+    stake = lambda *arguments, **options: rule.at_stake(population(*arguments, **options)).tolist()
+    raced = [-np.inf, 3, 12, 0]
+    # nobody is paid: J where it is known, else what was won
+    hardly = {"raced": raced, "lowest": 0.0, "highest": 100.0}
+    assert stake([2, 1, 0, 5], [4, 0, 0, 2], **hardly) == [2, 3, 12, 5]
+    # path 0 leads with 20
+    assert stake([20, 1, 0, 5], [4, 0, 0, 2], **hardly) == [np.inf, 20, 20, 20]
+    assert stake([20, 1, 0, 5], [4, 0, 0, 2], **hardly | {"raced": 25}) == [np.inf, 25, 25, 20]
+
+
 def test_a_lead_that_grew_a_while_ago_has_not_stalled_yet():
     """It is looked at for longer than its growth: noise over a few batches is no lull."""
     rule = replace(RULE, recent=3, looks_back=6)

@@ -51,11 +51,11 @@ def rolled_out(seed):
     return seen._replace(truncated=ended)
 
 
-def round_of(state, seen):
+def round_of(state, seen, method=METHOD):
     """Runners, the state after their round, and the row; the old state is kept."""
-    ran = programs(METHOD, SHAPE).runners(state, ENVS)
+    ran = programs(method, SHAPE).runners(state, ENVS)
     copy = jax.tree.map(lambda leaf: leaf.copy(), state)
-    after, row = programs(METHOD, SHAPE).finish(copy, ran, seen)
+    after, row = programs(method, SHAPE).finish(copy, ran, seen)
     return ran, after, row
 
 
@@ -121,6 +121,41 @@ def test_a_place_keeps_the_best_of_those_drawn_for_it(seed, iteration):
     for name in ("values", "exploration", "shared", "key", "current"):
         assert_same_bits(getattr(after, name), getattr(state, name))
     assert row["style"].tolist() == [0, 1, 2, 3, 0]
+
+
+def test_in_a_later_round_places_go_to_who_beats_what_is_at_stake_and_v_begins_with_them():
+    again = replace(METHOD.picking, races_again=True)
+    method = replace(METHOD, picking=again, value="independent")
+    state, seen = begun(10), rolled_out(0)
+    state = state._replace(values=programs(method, SHAPE).init(jax.random.key(1)).values)
+    scores = seen.rewards.astype(float).sum(1)
+    drawn = {k: [e for e in range(ENVS) if place_of(10, e) == k] for k in PLACES}
+    best = {k: max(drawn[k], key=lambda e: scores[e]) for k in PLACES}
+    record = state.population.record._replace(picks=jnp.array([5, 4, 0, 4, 0]))
+    # place 1 has one less than the best drawn for it, place 3 one more; nobody is paid
+    J = jnp.zeros(5).at[1].set(scores[best[1]] - 1).at[3].set(scores[best[3]] + 1)
+    held = state.population._replace(record=record, performance=J)
+    after = round_of(state._replace(population=held), seen, method)[1]
+    ran = programs(method, SHAPE).runners(state._replace(population=held), ENVS)
+    assert_same_bits(member(after.population.policy, 1), member(ran.policy, best[1]))
+    assert int(after.population.record.picks[1]) == 0
+    for k in (0, 2, 3, 4):
+        assert_same_bits(member(after.population, k), member(held, k))
+    old, new = state.values.network, after.values.network
+    unlike = [not same_bits(member(new, k), member(old, k)) for k in range(5)]
+    assert unlike == [False, True, False, False, False]
+    # in the rounds at the start V has seen nothing yet, and stays
+    first = round_of(state._replace(iteration=jnp.asarray(1)), seen, method)[1]
+    assert_same_bits(first.values, state.values)
+
+
+def test_the_rule_asks_for_later_rounds_only_where_there_is_a_race():
+    method = replace(METHOD, picking=replace(METHOD.picking, races_again=True))
+    asks = lambda method, shape: bool(race.again(method, shape, begun(10)))
+    assert asks(method, SHAPE)  # nothing is paid, and 10 = 1 + 2 + 3 + 4
+    assert not asks(METHOD, SHAPE)
+    assert not asks(method, replace(SHAPE, head=Categorical((3,))))
+    assert not asks(replace(method, race=0), SHAPE)
 
 
 def test_the_row_of_a_round_tells_of_its_episodes():

@@ -18,6 +18,7 @@ from mppo.machine.lazy import jax, jnp
 SLOW = 0.1  # of the spread of J: a lead that is to gain less than this no longer grows
 ENOUGH = 0.1  # of the range of all returns: below, a path is hardly paid
 SURE = 2.0  # standard errors beyond which J is not the luck of single episodes
+FEW = 3  # picks in a lull for a path that was never paid
 
 
 class Standing(NamedTuple):
@@ -66,6 +67,8 @@ class Contest:
     comeback: float = 0.0
     """Share of the lead's pay that the first path must have to be tried again while nobody grows:
     batches of a path that is far behind cost samples, and spoil a V that is shared."""
+    races_again: bool = False
+    """Whether the race has more rounds later, while nothing is paid or the lead no longer grows."""
 
     def __post_init__(self) -> None:
         check_ranges(
@@ -102,34 +105,78 @@ class Contest:
         return Standing(lead, stalled, comes | later, comes)
 
     def pick(self, population: Member, iteration: jax.Array, key: jax.Array) -> jax.Array:
+        paid = self._while_paid(population, iteration)
+        unpaid = self._while_nothing_is_paid(population, iteration)
+        pick = jnp.where(jnp.any(is_paid(population)), paid, unpaid)
+        waits = (population.record.picks[0] < self.patience) & (iteration % 3 != 2)
+        return jnp.where(waits, 0, pick).astype(jnp.int32)
+
+    def _while_paid(self, population: Member, iteration: jax.Array) -> jax.Array:
+        """The lead and its challengers take turns."""
         found, progress = self.standing(population), population.progress
-        picks = population.record.picks
-        winners = jnp.argsort(jnp.argsort(-progress.raced)) / len(picks)  # they come before others
-        least = lambda among: jnp.argmin(jnp.where(among, picks + winners, jnp.inf))
-        # someone is paid: the lead and its challengers take turns
-        others = found.open & (jnp.arange(len(picks)) != found.lead)
-        others = others & (found.stalled | (picks < picks[found.lead]))
+        picks, others = population.record.picks, self._challengers(population, found)
         soon = found.stalled & jnp.any(others & found.soon)
         others = jnp.where(soon, others & found.soon, others)
         turn = ((iteration % 2 == 1) | soon) & jnp.any(others)
-        paid = jnp.where(turn, least(others), found.lead)
+        pick = jnp.where(turn, _least_picked(population, others), found.lead)
         lowest, performance = jnp.min(progress.lowest), population.performance
         near = performance[0] - lowest >= self.comeback * (performance[found.lead] - lowest)
         lull = found.stalled & ~jnp.any(others)
-        waiting = (picks < self.trial) & (jnp.arange(len(picks)) != found.lead)
+        waiting = (picks < self._trials(progress)) & (jnp.arange(len(picks)) != found.lead)
         due = lull & (iteration % 3 == 1) & jnp.any(waiting)
-        paid = jnp.where(due, jnp.argmax(waiting), paid)
+        pick = jnp.where(due, jnp.argmax(waiting), pick)
         back = lull & ~due & (iteration % 4 == 3) & near
-        paid = jnp.where(back, 0, paid)  # learning may begin again after a lull
-        # nobody is, beyond chance
+        return jnp.where(back, 0, pick)  # learning may begin again after a lull
+
+    def _while_nothing_is_paid(self, population: Member, iteration: jax.Array) -> jax.Array:
+        """Paths with a bonus, and now and then the others, if not just by chance someone is."""
+        progress, picks = population.progress, population.record.picks
         curious = progress.curious | ~jnp.any(progress.curious)
         claims = (picks == 0) & varied(progress)  # of winners of the race who were paid in it
         try_other = (iteration % self.share == self.share - 1) & ~jnp.all(curious)
-        unpaid = jnp.where(try_other, least(~curious), least(curious))
-        unpaid = jnp.where(jnp.any(claims), least(claims), unpaid)
-        pick = jnp.where(jnp.any(is_paid(population)), paid, unpaid)
-        waits = (picks[0] < self.patience) & (iteration % 3 != 2)
-        return jnp.where(waits, 0, pick).astype(jnp.int32)
+        others = ~curious
+        if self.races_again:  # those who race are tried there, many in one batch
+            aside = others & jnp.isneginf(progress.raced)
+            others = jnp.where(jnp.any(aside), aside, others)
+        pick = jnp.where(
+            try_other, _least_picked(population, others), _least_picked(population, curious)
+        )
+        return jnp.where(jnp.any(claims), _least_picked(population, claims), pick)
+
+    def _challengers(self, population: Member, found: Standing) -> jax.Array:
+        """Paths [K] that may be picked in place of the lead."""
+        picks = population.record.picks
+        others = found.open & (jnp.arange(len(picks)) != found.lead)
+        return others & (found.stalled | (picks < picks[found.lead]))
+
+    def _trials(self, progress: Progress) -> jax.Array:
+        """Picks [K] that paths may have in a lull; with further races, few where none is paid."""
+        few = min(self.trial, FEW) if self.races_again else self.trial
+        return jnp.where(varied(progress), self.trial, few)
+
+    def races(self, population: Member, iteration: jax.Array) -> jax.Array:
+        """Whether this iteration is a further round of the race: 6, 10, 15, 21, 28, ...
+
+        They come while nothing is paid, or while the lead no longer grows and nobody challenges it;
+        less and less often, since what many random policies did not find is hard to find so.
+        """
+        found = self.standing(population)
+        lull = found.stalled & ~jnp.any(self._challengers(population, found))
+        claims = (population.record.picks == 0) & varied(population.progress)
+        nothing = ~jnp.any(is_paid(population)) & ~jnp.any(claims)
+        return self.races_again & is_triangular(iteration) & (lull | nothing)
+
+    def at_stake(self, population: Member) -> jax.Array:
+        """What a random policy must be paid more than to take a place [K] in a further round.
+
+        The place's J, or what its holder had in the race; where someone is paid, at least as much
+        as the lead, whose own place is not at stake.
+        """
+        progress, picks = population.progress, population.record.picks
+        worth = jnp.where(picks > 0, population.performance, progress.raced)
+        lead = self.standing(population).lead
+        higher = jnp.maximum(worth, population.performance[lead]).at[lead].set(jnp.inf)
+        return jnp.where(jnp.any(is_paid(population)), higher, worth)
 
     def report(self, population: Member, iteration: jax.Array, key: jax.Array) -> jax.Array:
         """The lead."""
@@ -155,6 +202,23 @@ def is_paid(population: Member) -> jax.Array:
     enough = population.performance - lowest >= ENOUGH * (highest - lowest)
     some = highest > lowest  # J has a gain in it, which is no pay
     return (population.record.picks > 0) & surely & enough & some
+
+
+def is_triangular(n: jax.Array) -> jax.Array:
+    """Whether n is 1 + 2 + ... + m for some m.
+
+    >>> [n for n in range(30) if is_triangular(jnp.asarray(n))]
+    [0, 1, 3, 6, 10, 15, 21, 28]
+    """
+    m = jnp.floor(jnp.sqrt(2.0 * n)).astype(n.dtype)
+    return m * (m + 1) == 2 * n
+
+
+def _least_picked(population: Member, among: jax.Array) -> jax.Array:
+    """The least picked of some paths; winners of the race come before others."""
+    picks = population.record.picks
+    winners = jnp.argsort(jnp.argsort(-population.progress.raced)) / len(picks)
+    return jnp.argmin(jnp.where(among, picks + winners, jnp.inf))
 
 
 def varied(progress: Progress) -> jax.Array:

@@ -194,6 +194,11 @@ class Method:
         return isinstance(self.picking, Contest) and plain and len(self.styles) > 1
 
     @property
+    def races_again(self) -> bool:
+        """Whether the picking rule may ask for further rounds of the race; none without a first."""
+        return isinstance(self.picking, Contest) and self.picking.races_again and self.race > 0
+
+    @property
     def folds(self) -> bool:
         """Whether some filters move without changing their policies."""
         return any(one.filter == "folded" for one in self.styles)
@@ -262,7 +267,7 @@ def spread(base: Method, race: int, reach: float = 1.0) -> Method:
         base,
         paths=len(SPREAD),
         styles=(replace(first, reach=reach), *others),
-        picking=Contest(looks_back=20, trial=10, comeback=0.75),
+        picking=Contest(share=5, looks_back=20, trial=10, comeback=0.75, races_again=True),
         estimator=Window(),
         exploration=Curiosity(),
         race=race,
@@ -274,7 +279,7 @@ PPO_CRITIC = Critic(epochs=10, learning_rate=3e-4, adam_epsilon=1e-5)
 METHODS: dict[str, Method] = family("trpo", Method(Trpo()), paths=8)
 METHODS |= family("ppo", Method(Ppo(), critic=PPO_CRITIC, batch_size=2048), paths=2)
 PAPER_METHODS = tuple(METHODS)
-SHORTER_STEPS_LATER = Trpo(max_kl=Schedule("late", 0.01, 0.002))
+SHORTER_STEPS_LATER = Trpo(max_kl=Schedule("late", 0.01, 0.0003))
 METHODS |= {
     "sp-trpo": spread(replace(METHODS["trpo"], optimiser=SHORTER_STEPS_LATER), race=4, reach=3.0),
     "sp-ppo": spread(METHODS["ppo"], race=10),

@@ -3,19 +3,21 @@
 Paths that begin apart differ by luck. The samples that would measure one random policy are spent on
 as many as there are environments, each in one of them; a place of the buffer keeps the best of
 those that were drawn for it. A winner's return was its luck as well, so it counts for nothing but
-the order in which the places are tried: J is measured anew.
+the order in which the places are tried: J is measured anew. The picking rule may ask for further
+rounds later, in which what was learnt so far is at stake.
 """
 
 from __future__ import annotations
 
+from mppo.algorithm.estimates import kept
 from mppo.algorithm.heads import Categorical
 from mppo.algorithm.iteration import Metrics, State, metrics_of
 from mppo.algorithm.methods import Method
-from mppo.algorithm.paths import fresh_path, in_sight_of
+from mppo.algorithm.paths import fresh_path, fresh_value, in_sight_of
 from mppo.algorithm.performance import episodes
 from mppo.algorithm.policies import Architecture
 from mppo.algorithm.population import Member, member, put
-from mppo.algorithm.types import Trajectories
+from mppo.algorithm.types import PyTree, Trajectories
 from mppo.machine.lazy import jax, jnp
 
 FIRST = 1  # the iteration in which it begins: one batch before, filters are warmed up
@@ -24,6 +26,13 @@ FIRST = 1  # the iteration in which it begins: one batch before, filters are war
 def rounds(method: Method, architecture: Architecture) -> int:
     """Iterations that the race takes; none where random policies choose all alike."""
     return 0 if isinstance(architecture.head, Categorical) or not _places(method) else method.race
+
+
+def again(method: Method, architecture: Architecture, state: State) -> jax.Array:
+    """Whether the picking rule asks for a further round."""
+    if not rounds(method, architecture) or not method.races_again:
+        return jnp.asarray(False)
+    return method.picking.races(state.population, state.iteration)  # type: ignore
 
 
 def _places(method: Method) -> list[int]:
@@ -57,10 +66,15 @@ def finish(
     """The buffer after a round: who did better than the holder of a place takes it."""
     count = jnp.asarray(seen.rewards).shape[0]
     scores = _scores(seen)
+    at_stake = state.population.progress.raced
+    if method.races_again:
+        later = method.picking.at_stake(state.population)  # type: ignore
+        at_stake = jnp.where(state.iteration > method.race, later, at_stake)
 
-    def challenge(population: Member, e: jax.Array) -> tuple[Member, None]:
+    def challenge(known: tuple[Member, jax.Array], e: jax.Array) -> tuple[tuple, None]:
+        population, at_stake = known
         k = _place(method, state, e, count)
-        better = scores[e] > population.progress.raced[k]
+        better = scores[e] > at_stake[k]
         runner = member(ran, e)
         runner = runner._replace(
             progress=runner.progress._replace(
@@ -68,15 +82,31 @@ def finish(
             )
         )
         holder = member(population, k)
-        kept = jax.tree.map(lambda a, b: jnp.where(better, a, b), runner, holder)
-        return put(population, k, kept), None
+        at_stake = at_stake.at[k].max(scores[e])
+        return (put(population, k, kept(better, runner, holder)), at_stake), None
 
-    population, _ = jax.lax.scan(challenge, state.population, jnp.arange(count))
+    (population, after), _ = jax.lax.scan(
+        challenge, (state.population, at_stake), jnp.arange(count)
+    )
     best = _place(method, state, jnp.argmax(scores), count)
-    state = state._replace(population=population, iteration=state.iteration + 1)
+    values = _values(method, architecture, state, after > at_stake)
+    state = state._replace(population=population, values=values, iteration=state.iteration + 1)
     zero = jnp.asarray(0.0)
     log = {"gain": zero, "kl": zero, "slot": best, "value_loss": zero, "finite": True}
     return state, metrics_of(method, state, best, episodes(seen, method.gamma), log)
+
+
+def _values(method: Method, architecture: Architecture, state: State, taken: jax.Array) -> PyTree:
+    """The value networks; who took a place in a later round begins with one of its own."""
+    if method.value != "independent" or not method.races_again:
+        return state.values
+    key = jax.random.fold_in(jax.random.fold_in(state.key, 5), state.iteration)
+    fresh = lambda k: fresh_value(
+        method, architecture, state.population.style[k], jax.random.fold_in(key, k)
+    )
+    begun = jax.vmap(fresh)(jnp.arange(method.paths))
+    taken = taken & (state.iteration > method.race)
+    return jax.vmap(kept)(taken, begun, state.values)
 
 
 def _scores(seen: Trajectories) -> jax.Array:

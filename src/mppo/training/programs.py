@@ -25,6 +25,7 @@ class Programs(NamedTuple):
     report: Any  # State -> index, Policy
     learn: Any  # State, index, Trajectories -> State, metrics; consumes the old state
     measure_only: Any
+    races: Any  # State -> whether the rule asks for a further round of the race
     runners: Any  # State, number of environments -> as many random paths, for the race
     finish: Any  # State, these paths, Trajectories -> State, metrics; consumes the old state
 
@@ -49,6 +50,7 @@ def _programs(method: Method, architecture: Architecture, unfinished: Unfinished
         jax.jit(
             partial(iteration.measure_only, method, architecture, **learning), donate_argnums=0
         ),
+        jax.jit(partial(race.again, method, architecture)),
         jax.jit(partial(race.runners, method, architecture), static_argnums=1),
         jax.jit(partial(race.finish, method, architecture), donate_argnums=0),
     )

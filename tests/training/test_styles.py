@@ -33,7 +33,10 @@ STYLED = overridden(
     {
         "paths": 4,
         "styles": (Style(bonus=0.5), APART, PERSISTENT, Style(filter="folded", sigma=0.5)),
-        "picking": Contest(caution=1.0, ahead=10.0, patience=2, share=2, looks_back=3),
+        "picking": Contest(
+            caution=1.0, ahead=10.0, patience=2, share=2, looks_back=3, races_again=True
+        ),
+        "value": "independent",
         "estimator": "window",
         "estimator.episodes": 6,
         "exploration": "curiosity",
@@ -105,6 +108,9 @@ def test_a_run_with_all_of_it_resumes_from_any_checkpoint_with_the_same_bits(tmp
     races = [(row["picked"], row["kl"]) for row in found[1:3]]
     assert races == [(1, 0.0)] * 2  # one path is apart
     assert found[0]["kl"] != 0
+    # nothing is paid on the native task, and the race goes on: 3 = 1 + 2, 6 = 1 + 2 + 3
+    later = [row["iteration"] for row in found[3:] if row["kl"] == 0.0]
+    assert later == ([3, 6] if env == NATIVE else [])
     styles = [tuple(row["style"]) for row in found]
     assert (len(set(styles)) > 1) == (env == NATIVE)  # where nothing is paid, some are drawn anew
     for iteration in killed:

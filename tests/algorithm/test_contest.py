@@ -229,7 +229,7 @@ def test_with_further_races_those_who_race_are_not_tried_one_by_one_while_nothin
 
 
 def test_the_race_goes_on_while_nothing_is_paid_or_the_lead_has_stalled():
-    rule = replace(RULE, races_again=True)
+    rule = replace(RULE, races_again=True, promising=0.5)
 
     def rounds(*arguments, rule=rule, **options):
         paths = population(*arguments, **options)
@@ -247,6 +247,14 @@ def test_the_race_goes_on_while_nothing_is_paid_or_the_lead_has_stalled():
     assert rounds([0, 10, 0], [5, 6, 5]) == triangular
     assert rounds([0, 10, 0], [5, 6, 5], means=[FLAT, RISING, FLAT]) == []
     assert rounds([9, 10, 0], [5, 6, 5], errors=1.0) == []
+    # where a random policy had half of the lead's pay, every third iteration of a lull
+    often, known = sorted({*triangular, *range(2, 30, 3)}), {"lowest": 2.0, "highest": 20.0}
+    assert rounds([2, 10, 2], [5, 6, 5], raced=[-np.inf, -np.inf, 6.1], **known) == often
+    assert rounds([2, 10, 2], [5, 6, 5], raced=[-np.inf, -np.inf, 5.9], **known) == triangular
+    never = replace(rule, promising=0.0)
+    assert rounds([2, 10, 2], [5, 6, 5], rule=never, raced=9.0, **known) == triangular
+    hardly = {"raced": [-np.inf, 3, 0], "lowest": 0.0, "highest": 100.0, "curious": [1, 0, 0]}
+    assert rounds([5, 5, 5], [9, 1, 1], **hardly) == triangular  # nobody is paid
 
 
 def test_a_later_round_is_for_what_beats_the_lead_and_never_for_its_place():

@@ -69,6 +69,9 @@ class Contest:
     batches of a path that is far behind cost samples, and spoil a V that is shared."""
     races_again: bool = False
     """Whether the race has more rounds later, while nothing is paid or the lead no longer grows."""
+    promising: float = 0.0
+    """Share of the lead's pay with which a random policy gives hope for a better one: the rounds
+    are then in every third iteration in which the lead no longer grows; 0: never so often."""
 
     def __post_init__(self) -> None:
         check_ranges(
@@ -81,6 +84,7 @@ class Contest:
             recent=(3, inf),
             trial=(0, inf),
             comeback=(0, 1),
+            promising=(0, inf),
         )
 
     def standing(self, population: Member) -> Standing:
@@ -155,16 +159,22 @@ class Contest:
         return jnp.where(varied(progress), self.trial, few)
 
     def races(self, population: Member, iteration: jax.Array) -> jax.Array:
-        """Whether this iteration is a further round of the race: 6, 10, 15, 21, 28, ...
+        """Whether this iteration is a further round of the race.
 
-        They come while nothing is paid, or while the lead no longer grows and nobody challenges it;
-        less and less often, since what many random policies did not find is hard to find so.
+        Rounds come while nothing is paid, or while the lead no longer grows and nobody challenges
+        it: at iterations 6, 10, 15, 21, 28, ..., less and less often, since what many random
+        policies did not find is hard to find so. Where one of them was paid well, a better one is
+        likely enough for every third iteration of a lull.
         """
-        found = self.standing(population)
+        found, progress = self.standing(population), population.progress
         lull = found.stalled & ~jnp.any(self._challengers(population, found))
-        claims = (population.record.picks == 0) & varied(population.progress)
+        claims = (population.record.picks == 0) & varied(progress)
         nothing = ~jnp.any(is_paid(population)) & ~jnp.any(claims)
-        return self.races_again & is_triangular(iteration) & (lull | nothing)
+        lowest, performance = jnp.min(progress.lowest), population.performance
+        pay = performance[found.lead] - lowest
+        good = (self.promising > 0) & (jnp.max(progress.raced) - lowest >= self.promising * pay)
+        now = is_triangular(iteration) | (lull & good & (iteration % 3 == 2))
+        return self.races_again & now & (lull | nothing)
 
     def at_stake(self, population: Member) -> jax.Array:
         """What a random policy must be paid more than to take a place [K] in a further round.

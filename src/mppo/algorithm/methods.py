@@ -267,7 +267,9 @@ def spread(base: Method, race: int, reach: float = 1.0) -> Method:
         base,
         paths=len(SPREAD),
         styles=(replace(first, reach=reach), *others),
-        picking=Contest(share=5, looks_back=20, trial=10, comeback=0.75, races_again=True),
+        picking=Contest(
+            share=5, looks_back=20, trial=10, comeback=0.75, races_again=True, promising=0.5
+        ),
         estimator=Window(),
         exploration=Curiosity(),
         race=race,

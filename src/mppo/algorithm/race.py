@@ -9,6 +9,9 @@ rounds later, in which what was learnt so far is at stake.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from mppo.algorithm.estimates import kept
 from mppo.algorithm.heads import Categorical
 from mppo.algorithm.iteration import Metrics, State, metrics_of
@@ -26,6 +29,14 @@ FIRST = 1  # the iteration in which it begins: one batch before, filters are war
 def rounds(method: Method, architecture: Architecture) -> int:
     """Iterations that the race takes; none where random policies choose all alike."""
     return 0 if isinstance(architecture.head, Categorical) or not _places(method) else method.race
+
+
+def due(
+    method: Method, architecture: Architecture, iteration: int, asked: Callable[[], Any]
+) -> bool:
+    """Whether an iteration is a round of the race; `asked` says so of those after the first."""
+    first = rounds(method, architecture)
+    return iteration >= FIRST and first > 0 and (iteration <= first or bool(asked()))
 
 
 def again(method: Method, architecture: Architecture, state: State) -> jax.Array:

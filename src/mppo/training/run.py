@@ -139,7 +139,8 @@ class Run:
             learn = partial(learn, rates={name: np.float32(one) for name, one in now.items()})
         previous = self._previous
         try:
-            if self._races():
+            asked = partial(self.programs.races, self.state)
+            if race.due(self.method, self.architecture, self.iteration, asked):
                 self.state, metrics = self._race(self.state)
             else:
                 self.state, metrics = iterate(self._pick, self._collect, learn, self.state)
@@ -166,13 +167,6 @@ class Run:
             **theorem.row(self._check),
         }
         return plain(made)
-
-    def _races(self) -> bool:
-        """Whether this iteration is a round of the race."""
-        rounds = race.rounds(self.method, self.architecture)
-        if self.iteration < race.FIRST or not rounds:
-            return False
-        return self.iteration <= rounds or bool(self.programs.races(self.state))
 
     def _race(self, state: State):
         """One round of the race: a random policy in each environment."""

@@ -17,6 +17,7 @@ from mppo.cli.paper import JOBS
 from mppo.cli.parser import Parser
 from mppo.cli.train import _own_fields, _with_dashes, parsed, parser_for
 from mppo.errors import BadRequest
+from mppo.files import changes as telling
 from mppo.files.changes import changes
 from mppo.files.settings import component_class, overridden
 
@@ -255,6 +256,9 @@ def test_changes_are_what_the_command_line_would_write(data):
     words = []
     for field, value in changes(name, method):
         several = field.endswith(("hidden", "styles"))
+        if value in ("True", "False"):
+            words += telling.flags({field: value == "True"})
+            continue
         words += [f"--{field}", *value.split(" ")] if several else [f"--{field}={value}"]
     words = [word for word in words if word]
     assert parsed([name, "CartPole-v1", *words])[1] == method

@@ -47,6 +47,9 @@ class Contest:
     their own learn from it, and every `share`-th pick tries one of the others; one that was never
     paid is then drawn anew. Winners of the race who were paid in it are tried before.
 
+    With `races_again`, both in such a lull and while nothing is paid, some iterations are further
+    rounds of the race (`races`), and paths that were never paid have shorter trials.
+
     Two of three picks go to the first path until it had `patience` of them, whatever the others do.
     """
 
@@ -134,9 +137,9 @@ class Contest:
 
     def _while_nothing_is_paid(self, population: Member, iteration: jax.Array) -> jax.Array:
         """Paths with a bonus, and now and then the others, if not just by chance someone is."""
-        progress, picks = population.progress, population.record.picks
+        progress = population.progress
         curious = progress.curious | ~jnp.any(progress.curious)
-        claims = (picks == 0) & varied(progress)  # of winners of the race who were paid in it
+        claims = _claims(population)
         try_other = (iteration % self.share == self.share - 1) & ~jnp.all(curious)
         others = ~curious
         if self.races_again:  # those who race are tried there, many in one batch
@@ -168,8 +171,7 @@ class Contest:
         """
         found, progress = self.standing(population), population.progress
         lull = found.stalled & ~jnp.any(self._challengers(population, found))
-        claims = (population.record.picks == 0) & varied(progress)
-        nothing = ~jnp.any(is_paid(population)) & ~jnp.any(claims)
+        nothing = ~jnp.any(is_paid(population)) & ~jnp.any(_claims(population))
         lowest, performance = jnp.min(progress.lowest), population.performance
         pay = performance[found.lead] - lowest
         good = (self.promising > 0) & (jnp.max(progress.raced) - lowest >= self.promising * pay)
@@ -229,6 +231,11 @@ def _least_picked(population: Member, among: jax.Array) -> jax.Array:
     picks = population.record.picks
     winners = jnp.argsort(jnp.argsort(-population.progress.raced)) / len(picks)
     return jnp.argmin(jnp.where(among, picks + winners, jnp.inf))
+
+
+def _claims(population: Member) -> jax.Array:
+    """Winners of the race [K] who were paid in it and wait to be tried."""
+    return (population.record.picks == 0) & varied(population.progress)
 
 
 def varied(progress: Progress) -> jax.Array:

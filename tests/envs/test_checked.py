@@ -46,24 +46,24 @@ def play(part, lie):
     return outcome
 
 
-@pytest.mark.parametrize(
-    ("part", "lie", "told"),
-    [
-        (0, np.array([1.0, np.nan], np.float32), "observation = array([ 1., nan]"),
-        (0, np.array([np.inf, -np.inf], np.float32), "observation = array([ inf, -inf]"),
-        (0, np.zeros(3, np.float32), "observation's shape (not (2,)) = (3,)"),
-        (0, np.zeros(2, np.complex64), "observation's type (not float32) = dtype('complex64')"),
-        (0, {"x": 1}, "observation = {'x': 1}"),
-        (1, np.nan, "reward = nan"),
-        (1, np.zeros(2), "reward = array([0., 0.])"),
-        (1, "much", "reward = 'much'"),
-        (2, 0.5, "terminated = 0.5"),
-        (3, None, "truncated = None"),
-        (4, [], "info = []"),
-        ("all", (1, 2), "answer of step = (1, 2)"),
-        ("raise", None, "exception in step = \"RuntimeError('motor on fire')\""),
-    ],
-)
+LIES = [
+    (0, np.array([1.0, np.nan], np.float32), "observation = array([ 1., nan]"),
+    (0, np.array([np.inf, -np.inf], np.float32), "observation = array([ inf, -inf]"),
+    (0, np.zeros(3, np.float32), "observation's shape (not (2,)) = (3,)"),
+    (0, np.zeros(2, np.complex64), "observation's type (not float32) = dtype('complex64')"),
+    (0, {"x": 1}, "observation = {'x': 1}"),
+    (1, np.nan, "reward = nan"),
+    (1, np.zeros(2), "reward = array([0., 0.])"),
+    (1, "much", "reward = 'much'"),
+    (2, 0.5, "terminated = 0.5"),
+    (3, None, "truncated = None"),
+    (4, [], "info = []"),
+    ("all", (1, 2), "answer of step = (1, 2)"),
+    ("raise", None, "exception in step = \"RuntimeError('motor on fire')\""),
+]
+
+
+@pytest.mark.parametrize(("part", "lie", "told"), LIES)
 def test_a_lie_is_named_with_all_that_is_needed_to_see_it_again(part, lie, told):
     with pytest.raises(EnvironmentFault) as caught:
         play(part, lie)

@@ -14,7 +14,7 @@ from mppo.envs.source import env_source
 from mppo.errors import EnvironmentFault
 from mppo.rollouts.collector import Collector
 from mppo.rollouts.evaluator import Evaluator
-from tests.envs.test_checked import Liar
+from tests.envs.test_checked import LIES, Liar
 from tests.rollouts.test_collector import actor_for
 from tests.worlds import Anything, ledge
 
@@ -66,22 +66,7 @@ def test_evaluations_are_those_of_a_vector_environment(name, deterministic):
         assert one.tolist() == other.tolist()
 
 
-@pytest.mark.parametrize(
-    ("part", "lie", "told"),
-    [
-        (0, np.array([1.0, np.nan], np.float32), "observation = array([ 1., nan]"),
-        (0, np.zeros(3, np.float32), "observation's shape (not (2,)) = (3,)"),
-        (0, {"x": 1}, "observation = {'x': 1}"),
-        (1, np.nan, "reward = nan"),
-        (1, np.zeros(2), "reward = array([0., 0.])"),
-        (1, "much", "reward = 'much'"),
-        (2, 0.5, "terminated = 0.5"),
-        (3, None, "truncated = None"),
-        (4, [], "info = []"),
-        ("all", (1, 2), "answer of step = (1, 2)"),
-        ("raise", None, "exception in step = \"RuntimeError('motor on fire')\""),
-    ],
-)
+@pytest.mark.parametrize(("part", "lie", "told"), LIES)
 @pytest.mark.parametrize("steps", [3, 9], ids=["last", "amid"])
 def test_a_lie_is_named_with_its_step(part, lie, told, steps):
     """Wherever in a stretch it comes, though some things are looked at after many steps."""

@@ -5,16 +5,13 @@ import hashlib
 import json
 import os
 import shutil
-import signal
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import mppo
-from mppo.algorithm.methods import METHODS
 from mppo.cli import main
-from mppo.envs.source import env_source
 from mppo.errors import BadRequest, CheckpointError, PassedOver, RunLocked, StorageFault
 from mppo.experiments.collection import collect
 from mppo.experiments.compact import compact, unpack
@@ -26,12 +23,8 @@ from mppo.files.atomic import Lock
 from mppo.files.evaluation import Evaluation
 from mppo.files.reader import LOGS, rows
 from mppo.files.run_directory import RunDirectory
-from mppo.files.settings import overridden
-from mppo.machine.signals import Interrupts
 from mppo.report.read import find
-from mppo.training.options import Options
-from mppo.training.run import Run
-from mppo.training.start import begin
+from tests.runs import SMALL, leave, outcome
 
 RUN = {"method_name": "trpo", "env": "Maze", "seed": 3}
 ARRAYS = {"x": np.arange(3.0)}
@@ -381,7 +374,6 @@ def test_what_was_moved_aside_is_in_no_report_and_no_table(tmp_path):
 
 # The same with real runs, by all ways that lead into a run directory.
 
-SMALL = {"batch_size": 200, "network.hidden": (4,), "critic.network.hidden": (4,), "paths": 2}
 WORDS = ["--batch-size", "200", "--network.hidden", "4", "--critic.network.hidden", "4"]
 WORDS += ["--paths", "2", "--steps", "800", "--seed", "3", "--eval-every", "400", "--quiet"]
 WORDS += [
@@ -396,31 +388,11 @@ WORDS += [
 ]
 OPTIONS = {"eval_every": 400, "eval_episodes": 1, "eval_deterministic_episodes": 1}
 OPTIONS |= {"checkpoint_every": 1, "workers": 1, "seed": 3}
-COMPARED = ("metrics.jsonl", "evaluations.jsonl")
 
 
 def carried_out(path, stop_after=None):
     """Four iterations on the Maze, or as many."""
-    method = overridden(METHODS["mp-trpo"], SMALL)
-    run = Run(method, env_source("mppo/Maze-v0"), 800, 3, Evaluation(400, 1, 1), workers=1)
-    directory, interrupts = RunDirectory(path), Interrupts()
-
-    def callback(event, row):
-        if event == "iteration" and row["iteration"] + 1 == stop_after:
-            interrupts.received = signal.SIGTERM
-
-    try:
-        begin(run, directory, "mp-trpo", Options(checkpoint_every=1)).to_the_end(
-            callback, interrupts
-        )
-    finally:
-        directory.close()
-        run.close()
-
-
-def outcome(path):
-    final = json.loads((path / "final.json").read_text())
-    return [(path / name).read_bytes() for name in COMPARED], final["state_sha256"]
+    leave(path, "mp-trpo", "mppo/Maze-v0", 800, Evaluation(400, 1, 1), 1, stop_after)
 
 
 @pytest.fixture(scope="module")

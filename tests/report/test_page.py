@@ -15,7 +15,7 @@ from mppo.report.paths import explorers
 from mppo.report.read import read
 from tests.report.made import described, write
 from tests.report.parsed import Parsed
-from tests.training.test_resume import SMALL as RESUMED
+from tests.runs import SMALL as RESUMED
 
 
 @pytest.fixture(scope="module")

@@ -2,50 +2,15 @@
 
 import json
 import os
-import signal
 
 import numpy as np
 import pytest
 
-from mppo.algorithm.methods import METHODS
-from mppo.envs.source import env_source
 from mppo.errors import CheckpointError, RunLocked, StorageFault
 from mppo.files import atomic, checkpoints
 from mppo.files.atomic import Lock
-from mppo.files.evaluation import Evaluation
 from mppo.files.reader import rows
-from mppo.files.run_directory import RunDirectory
-from mppo.files.settings import overridden
-from mppo.machine.signals import Interrupts
-from mppo.training.options import Options
-from mppo.training.run import Run
-from mppo.training.start import begin
-
-SMALL = {"batch_size": 200, "network.hidden": (4,), "critic.network.hidden": (4,), "paths": 2}
-COMPARED = ("metrics.jsonl", "evaluations.jsonl")
-
-
-def leave(path, method="mp-trpo", env="mppo/Maze-v0", stop_after=None, **changes):
-    """Train six iterations in a directory, or leave it interrupted after some."""
-    chosen = overridden(METHODS[method], SMALL | changes)
-    run = Run(chosen, env_source(env), 1200, 3, Evaluation(400, 2, 1), workers=1)
-    directory, interrupts = RunDirectory(path), Interrupts()
-
-    def callback(event, row):
-        if event == "iteration" and row["iteration"] + 1 == stop_after:
-            interrupts.received = signal.SIGTERM
-
-    try:
-        begin(run, directory, method, Options(checkpoint_every=2)).to_the_end(callback, interrupts)
-    finally:
-        directory.close()
-        run.close()
-
-
-def outcome(path):
-    """What must not depend on interruptions."""
-    final = json.loads((path / "final.json").read_text())
-    return [(path / name).read_bytes() for name in COMPARED], final["state_sha256"]
+from tests.runs import leave, outcome
 
 
 @pytest.mark.parametrize(

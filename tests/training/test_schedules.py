@@ -11,8 +11,8 @@ from mppo.algorithm.schedules import rates
 from mppo.cli import main
 from mppo.errors import BadRequest
 from mppo.files.reader import rows
+from tests.runs import leave, outcome
 from tests.training.test_model import BATCH, model
-from tests.training.test_resume import leave, outcome
 from tests.worlds import ledge, small
 
 LINE = {"optimiser.learning_rate": "linear:1e-2", "optimiser.clip": "cosine:0.2:0.1"}

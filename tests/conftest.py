@@ -43,7 +43,7 @@ def pytest_configure(config):
 
 TOGETHER = {"mp-trpo", "test_start.py", "test_iteration.py", "test_algorithm1.py"}  # with "trpo"
 TOGETHER |= {"test_model.py", "test_callbacks.py", "test_loggers.py", "test_functional.py"}
-MOST_MAPS = 25_000
+MOST_MAPS = 40_000
 APART = ("tests/cli/", "tests/docs/", "tests/envs/", "tests/bench/")
 
 

@@ -48,6 +48,12 @@ CHOOSING = Architecture(  # what all environments of SMALL share, so that each m
 )
 
 
+def choosing(method: Method) -> Architecture:
+    """The architecture that a run of a method has on these environments."""
+    some_raw = any(style.filter == "none" for style in method.styles)
+    return replace(CHOOSING, some_raw=some_raw, some_turn=method.turns)
+
+
 class Probe(gymnasium.Env):
     """One number seen, one of two actions taken; how it answers is up to the kind."""
 

@@ -28,6 +28,7 @@ from tests.worlds import (
     SMALL,
     Fleeting,
     Poison,
+    choosing,
     random_trajectories,
     small,
     with_rewards,
@@ -38,7 +39,7 @@ MULTIPLE = [name for name in METHODS if METHODS[name].paths > 1]
 
 def known_state(name, performance=(3.0, 1.0), picks=(4, 2)):
     """A state in which all paths are known."""
-    state = programs(SMALL[name], CHOOSING).init(jax.random.key(7))
+    state = programs(SMALL[name], choosing(SMALL[name])).init(jax.random.key(7))
     J, count = state.population.performance, state.population.record.picks
     for k in range(SMALL[name].paths):  # `set` keeps the types, so that nothing compiles anew
         J, count = J.at[k].set(performance[k]), count.at[k].set(picks[k])
@@ -54,7 +55,8 @@ def copied(tree):
 
 def learn(name, state, i, seen):
     """The new state and the numbers, the old state being kept."""
-    return programs(SMALL[name], CHOOSING).learn(copied(state), jnp.asarray(i, jnp.int32), seen)
+    compiled = programs(SMALL[name], choosing(SMALL[name]))
+    return compiled.learn(copied(state), jnp.asarray(i, jnp.int32), seen)
 
 
 def measured_return(seen):

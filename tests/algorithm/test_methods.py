@@ -16,7 +16,7 @@ from mppo.files import settings
 from mppo.files.run_directory import plain
 from mppo.training.programs import programs
 from tests.oracles import all_finite
-from tests.worlds import CHOOSING, ENVS, SMALL, STEPS, ledge
+from tests.worlds import CHOOSING, ENVS, SMALL, STEPS, choosing, ledge
 
 
 def run(method, seed=0, iterations=2):
@@ -29,8 +29,7 @@ def run(method, seed=0, iterations=2):
 def test_two_iterations_keep_the_contract(name):
     """Finite, compiled once, the same for the same seed, and the samples paid for."""
     method = SMALL[name]
-    some_raw = any(style.filter == "none" for style in method.styles)
-    architecture = replace(CHOOSING, some_raw=some_raw, some_turn=method.turns)
+    architecture = choosing(method)
     compiled = programs(method, architecture)  # other tests may have used it before
     before = compiled.learn._cache_size(), compiled.pick._cache_size()
     agent = run(method)

@@ -5,9 +5,12 @@ observation for V of it, a delayed one for the discount, one by action for a pol
 for all of it together.
 """
 
+from functools import partial
+
 import jax
 import numpy as np
 import pytest
+from gymnasium.wrappers import TimeLimit
 
 from mppo.algorithm.methods import METHODS
 from mppo.envs.source import env_source
@@ -17,11 +20,14 @@ from tests.worlds import ENVS, SMALL, STEPS, ByAction, ByBoth, ByObservation, Co
 
 
 def learnt(name, env, iterations):
-    """A run after so many iterations for each path, and its values at given observations."""
-    method = SMALL[name]
+    """A run after so many iterations for each path.
+
+    No episode is as long as the limit: with one, the programs are those of other tests.
+    """
+    method, limited = SMALL[name], partial(TimeLimit, max_episode_steps=16)
     iterations *= method.paths
-    quiet = Evaluation(every=0)
-    run = Run(method, env_source(env), iterations * ENVS * STEPS, 0, quiet, workers=1)
+    quiet, source = Evaluation(every=0), env_source(lambda: limited(env()))
+    run = Run(method, source, iterations * ENVS * STEPS, 0, quiet, workers=1)
     for _ in range(iterations):
         run.iterate()
     run.close()

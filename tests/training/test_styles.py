@@ -1,6 +1,5 @@
 """Runs of paths that differ: the race, exact resumption, evaluations with a path's own noise."""
 
-import json
 import shutil
 
 import gymnasium
@@ -25,6 +24,7 @@ from mppo.training.opening import load
 from mppo.training.options import Options
 from mppo.training.run import Run
 from mppo.training.start import begin
+from tests.runs import outcome
 
 PERSISTENT = Style(persistence=0.8, choice_persistence=0.9)
 APART = Style(output_scale=1.0, sigma=0.3, filter="none", persistence=0.5)
@@ -90,11 +90,6 @@ def to_the_end(path, run, copies=None):
     finally:
         directory.close()
         run.close()
-
-
-def outcome(path):
-    logs = [(path / name).read_bytes() for name in ("metrics.jsonl", "evaluations.jsonl")]
-    return logs, json.loads((path / "final.json").read_text())["state_sha256"]
 
 
 @pytest.mark.parametrize(

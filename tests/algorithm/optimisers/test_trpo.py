@@ -114,8 +114,10 @@ def logs_of(architecture):
     return jax.jit(partial(log_probs, architecture))
 
 
-@pytest.mark.parametrize("activation", ["tanh", "relu", "elu", "silu"])
-@pytest.mark.parametrize("samples", [1, 6, 7, 12])
+@pytest.mark.parametrize(
+    ("samples", "activation"),
+    [(1, "tanh"), (6, "tanh"), (7, "tanh"), (12, "relu"), (7, "elu"), (7, "silu")],
+)
 def test_fisher_products_in_blocks_are_those_of_the_linearisation(monkeypatch, activation, samples):
     monkeypatch.setattr(fisher, "BLOCK", 6)  # so that the last block is full, or not
     for hidden in [(), (5,), (4, 3, 5)]:
@@ -127,8 +129,9 @@ def test_fisher_products_in_blocks_are_those_of_the_linearisation(monkeypatch, a
         observations = jax.random.normal(jax.random.key(2), (samples, 3))
         flat, _ = jax.flatten_util.ravel_pytree(policy.parameters)
         v = jax.random.normal(jax.random.key(3), flat.shape)
-        wanted = fisher._by_linearisation(architecture, policy, observations)(v)
-        found = fisher.fisher_product(architecture, policy, observations)(v)
+        product = lambda way, p, o, v, n=architecture: way(n, p, o)(v)
+        ways = [partial(product, way) for way in (fisher._by_linearisation, fisher.fisher_product)]
+        wanted, found = (jax.jit(way)(policy, observations, v) for way in ways)
         np.testing.assert_allclose(found, wanted, rtol=2e-5, atol=2e-6 * np.abs(wanted).max())
 
 

@@ -1,7 +1,8 @@
 """Train a peer (Stable-Baselines3 PPO, sb3-contrib TRPO) with the paper's hyper-parameters.
 
 Needs an environment of its own: see docs/results/base-algorithms.md. Writes one JSON line per
-seed: the mean return of the last 100 training episodes at each 100,000 steps.
+seed: the mean return of the last 100 training episodes at each interval. Observations that are no
+single array are flattened.
 """
 
 import argparse
@@ -17,6 +18,7 @@ from stable_baselines3.common.vec_env import VecNormalize
 
 SCRIPT = Path(__file__).parents[1] / "src" / "mppo" / "bench" / "peer_script.py"
 PEERS = runpy.run_path(str(SCRIPT))  # by path: mppo is not in this environment
+make_flat = runpy.run_path(str(SCRIPT.with_name("catalogue.py")))["make_flat"]
 ENVS = {"trpo": 5, "ppo": 2}
 SETTINGS = {
     name: {"n_steps": PEERS["BATCH"][name.upper()] // envs, **PEERS[name.upper()]}
@@ -43,6 +45,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("algorithm", choices=SETTINGS)
     parser.add_argument("--env", default="Hopper-v5")
+    parser.add_argument("--package", default="", help="the module that registers it")
+    parser.add_argument("--interval", type=int, default=100_000, help="steps between two points")
     parser.add_argument("--steps", type=int, default=1_000_000)
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
     parser.add_argument("--out", required=True)
@@ -55,12 +59,12 @@ def main() -> None:
     else:
         algorithm = PPO
     for seed in options.seeds:
-        vector = make_vec_env(options.env, envs, seed=seed)
+        vector = make_vec_env(lambda: make_flat(options.env, options.package), envs, seed=seed)
         vector = VecNormalize(vector, norm_reward=False, clip_obs=5.0)
         model = algorithm(
             "MlpPolicy", vector, seed=seed, device="cpu", **PEERS["DISCOUNT"], **settings
         )
-        curve = Curve(100_000)
+        curve = Curve(options.interval)
         started = time.time()
         model.learn(options.steps, callback=curve)
         row = {

@@ -51,7 +51,7 @@ def parser() -> Parser:
     return parser
 
 
-def main(command: str, words: list[str]) -> int:
+def bench(words: list[str]) -> int:
     """Measure, print ratios first, and write what was asked for."""
     given = parser().parse_args(words)
     for file in (given.json, given.markdown):

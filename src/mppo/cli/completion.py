@@ -28,7 +28,7 @@ Values = dict[str, str | None]
 """Flags with the words that each takes: FILES, nothing for any word, None for a switch."""
 
 
-def main(command: str, words: list[str]) -> int:
+def completion(words: list[str]) -> int:
     """Print one script."""
     parser = Parser("completion", ABOUT, ['eval "$(mppo completion bash)"   # for this shell'])
     parser.add_argument("shell", type=one_of(SHELLS), metavar="SHELL", help="one of the three")
@@ -79,10 +79,10 @@ def options_by_command() -> dict[str, Values]:
 def parser_of(command: str, *words: str) -> Parser:
     """The parser of a command: the one that shows its help."""
     more = (None,) if COMMANDS[command].stops_at_boundaries else ()
-    module = importlib.import_module(COMMANDS[command].module)
+    function = getattr(importlib.import_module(COMMANDS[command].module), command)
     try:
         with contextlib.redirect_stdout(io.StringIO()):
-            module.main(command, [*words, "--help"], *more)
+            function([*words, "--help"], *more)
     except HelpShown as shown:
         return shown.parser
     raise AssertionError(f"mppo {command} --help showed no help")

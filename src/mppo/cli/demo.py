@@ -13,7 +13,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 
 from mppo.algorithm.methods import METHODS
-from mppo.cli.engines import SOME_FAILED
+from mppo.cli.grids import SOME_FAILED
 from mppo.cli.parser import Parser, whole_number
 from mppo.errors import BadRequest
 from mppo.experiments.drive import Driver
@@ -40,7 +40,7 @@ NOTE = (
 )
 
 
-def main(command: str, words: list[str]) -> int:
+def demo(words: list[str]) -> int:
     """Train four methods on the Maze with the same samples, and draw what they did."""
     parser = Parser("demo", ABOUT, ["mppo demo --out demo --seeds 6 --steps 1e6"])
     add = parser.add_argument

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from mppo.cli.grids import canonical, usable
 from mppo.cli.parser import Parser
 from mppo.errors import BadRequest
 from mppo.machine.signals import Interrupts
@@ -41,7 +42,7 @@ CODES = """\
 written; 130, 143 stopped by a signal and saved"""
 
 
-def main(command: str, words: list[str], interrupts: Interrupts) -> int:
+def search(words: list[str], interrupts: Interrupts) -> int:
     """Read the file, work on its trials, say what came out."""
     parser = Parser("search", ABOUT, [EXAMPLE], CODES)
     parser.add_argument("file", metavar="FILE.toml", help="what to search")
@@ -55,11 +56,12 @@ def main(command: str, words: list[str], interrupts: Interrupts) -> int:
     from mppo.experiments.trials import Trials
 
     optuna()  # a missing extra is said before anything is begun
+    root = usable(options.out, "search", lambda path: (path / "turn").exists())
     told = (lambda line: None) if options.quiet else (lambda line: print(line, flush=True))
-    trials = Trials(read(Path(options.file), _canonical), _usable(options.out), interrupts, told)
+    trials = Trials(read(Path(options.file), canonical), root, interrupts, told)
     trials.publish = _publish
     trials.work()
-    if interrupts is not None and interrupts.received is not None:
+    if interrupts.received is not None:
         told("stopped and saved; the same command goes on")
         return interrupts.exit_code
     best = trials.best()
@@ -67,48 +69,25 @@ def main(command: str, words: list[str], interrupts: Interrupts) -> int:
         reasons = [one.why for one in trials.counted() if one.why]
         why = f"; the last one failed: {reasons[-1]}" if reasons else ""
         raise BadRequest(f"none of {len(trials.counted())} trials came to its end{why}")
-    told(f"best: trial {best.number} with {best.value:.2f}: {_shown(best.values)}")
+    values = ", ".join(f"{name}={value}" for name, value in best.values.items())
+    told(f"best: trial {best.number} with {best.value:.2f}: {values}")
     told(f"train with it: mppo train --config {trials.root / 'best.toml'}")
     return 0
-
-
-def _canonical(env: str, arguments: dict[str, Any], wrappers: list[str]) -> str:
-    from mppo.envs.source import env_source
-    from mppo.envs.wrapping import imported_wrapper
-
-    around = tuple(map(imported_wrapper, wrappers))
-    return env_source(env, wrappers=around, **arguments).name
-
-
-def _usable(out: str) -> Path:
-    """A directory for a search: new, empty, or one already."""
-    path = Path(out)
-    if path.exists() and not path.is_dir():
-        raise BadRequest(f'"{out}" is not a directory; choose another --out')
-    foreign = path.exists() and any(not entry.name.startswith(".") for entry in path.iterdir())
-    if foreign and not (path / "turn").exists():
-        raise BadRequest(f'"{out}" holds other files and no search; choose another --out')
-    return path
 
 
 def _publish(trials: Trials) -> None:
     """Write the best settings, and the page."""
     from mppo.files.atomic import write_atomically
-    from mppo.report.search import Tried, page
+    from mppo.report.search import page
 
-    search, best = trials.search, trials.best()
+    wanted, best = trials.search, trials.best()
     if best is not None:
         head = (
             f"# Trial {best.number} of mppo search: mean final score {best.value}, seeds 0 to "
-            f"{search.seeds - 1}.\n# mppo train --config FILE repeats its first run.\n"
+            f"{wanted.seeds - 1}.\n# mppo train --config FILE repeats its first run.\n"
         )
-        write_atomically(trials.root / "best.toml", (head + search.config(best.values)).encode())
-    tried = [Tried(*one[:5]) for one in trials.all()]
-    logs = {name for name, one in search.space.items() if getattr(one, "log", False)}
-    title = f"Search: {search.method} on {search.env}"
-    text = page(title, tried, search.trials, trials.importances(), logs)
+        write_atomically(trials.root / "best.toml", (head + wanted.config(best.values)).encode())
+    logs = {name for name, one in wanted.space.items() if getattr(one, "log", False)}
+    title = f"Search: {wanted.method} on {wanted.env}"
+    text = page(title, trials.all(), wanted.trials, trials.importances(), logs)
     write_atomically(trials.root / "search.html", text.encode())
-
-
-def _shown(values: dict[str, Any]) -> str:
-    return ", ".join(f"{name}={value}" for name, value in values.items())

@@ -1,4 +1,4 @@
-"""`mppo train`: parse, call, print."""
+"""`mppo train` and `mppo resume`: parse, call, print."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import os
 import re
 import sys
 import textwrap
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
+from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,7 @@ from mppo.cli import fields
 from mppo.cli.config import printed, with_config
 from mppo.cli.naming import Named, named
 from mppo.cli.parser import WIDEST, Parser
+from mppo.cli.runs import loggers_of
 from mppo.errors import BadRequest
 from mppo.files.foreign_names import answer, flag
 from mppo.machine.signals import Interrupts
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from mppo.loggers import Logger
     from mppo.training.run import Run
 
-ABOUT = """\
+TRAIN = """\
 Train METHOD on ENV. Every field of the method is a flag; the defaults shown, in
 brackets, are those of {name}: `mppo train ppo --help` shows others.
 
@@ -47,6 +48,10 @@ a component; KIND may also be module:Class of your own, found from here:
 
 {swaps}
 """
+RESUME = """\
+Go on with an interrupted run. It ends with the same bits as if it had never
+been interrupted. A finished run is left as it is. Where no checkpoint is good,
+nothing is changed; --from-scratch then starts the same run anew."""
 EXAMPLES = (
     "mppo train mp-trpo mppo/Maze-v0 --steps 1e6 --seed 0 --out runs/maze",
     "mppo train mp-trpo mppo/SparseHopper-v0 --paths 4 --picking.alpha 0.5",
@@ -93,14 +98,23 @@ class FromFile:
     """Import code of other packages that the file names (runs their code)."""
 
 
-def main(command: str, words: list[str], interrupts: Interrupts) -> int:
+def train(words: list[str], interrupts: Interrupts) -> int:
     """Train one run."""
     sys.path.append(os.getcwd())  # so that module:Class and module:id find the user's own modules
     options, method, env_kwargs = parsed(words)
     if options.print_config:
         print(printed(options, method, env_kwargs, _own_fields()), end="")
         return 0
-    return _train(options, method, env_kwargs, interrupts)
+
+    from mppo.envs.wrapping import imported_wrapper
+    from mppo.files.run_directory import RunDirectory
+
+    options.wrappers = [imported_wrapper(name) for name in options.wrappers]
+    loggers = loggers_of(options)
+    run = Options.among(vars(options)).run(method, options.env, env_kwargs)
+    name = options.method
+    directory = RunDirectory(options.out or _free_directory(run.task.name, name, options.seed))
+    return _carry_out(run, directory, name, options, interrupts, loggers)
 
 
 def parsed(words: list[str]) -> tuple[Any, Method, dict[str, Any]]:
@@ -171,42 +185,16 @@ def _help(name: str) -> str:
         for axis, kinds in COMPONENTS.items()
     ]
     methods = fill(", ".join(METHODS), subsequent_indent=" " * 8, width=WIDEST - 8)
-    return ABOUT.format(name=name, methods=methods, swaps="\n".join(swaps))
+    return TRAIN.format(name=name, methods=methods, swaps="\n".join(swaps))
 
 
-def _train(options: Any, method: Method, env_kwargs: dict[str, Any], interrupts: Interrupts) -> int:
-    from mppo.envs.wrapping import imported_wrapper
-    from mppo.files.run_directory import RunDirectory
-
-    options.wrappers = [imported_wrapper(name) for name in options.wrappers]
-    loggers = loggers_of(options)
-    run = options_given(options).run(method, options.env, env_kwargs)
-    name = options.method
-    directory = RunDirectory(options.out or _free_directory(run.task.name, name, options.seed))
-    return carry_out(run, directory, name, options, interrupts, loggers)
-
-
-def options_given(words: Any, **others: Any) -> Options:
-    """The options of a training among those that a parser has read."""
-    return Options.among({**vars(words), **others})
-
-
-def loggers_of(options: Any) -> list[Logger]:
-    """Where else the numbers go; a missing extra is said before anything is begun."""
-    from mppo.loggers import TensorBoard, Trackio, WandB
-
-    loggers: list[Logger] = [TensorBoard()] if options.tensorboard else []
-    loggers += [WandB(options.wandb)] if options.wandb else []
-    return loggers + ([Trackio(options.trackio)] if options.trackio else [])
-
-
-def carry_out(
+def _carry_out(
     run: Run,
     directory: RunDirectory,
     method_name: str,
     options: Any,
     interrupts: Interrupts,
-    loggers: Sequence[Logger] = (),
+    loggers: list[Logger],
 ) -> int:
     """Train from the beginning or from where it was left, showing progress."""
     from mppo.cli.progress import Progress
@@ -219,7 +207,7 @@ def carry_out(
             if directory.finished:
                 print(f"{directory.path} is finished already")
                 return 0
-        asked = options_given(options, loggers=tuple(loggers))
+        asked = Options.among(vars(options) | {"loggers": loggers})
         training = begin(run, directory, method_name, asked)
         if directory.aside is not None and not options.quiet:
             print(f"the run that was there is now {directory.aside}")
@@ -241,8 +229,46 @@ def _free_directory(env: str, method: str, seed: int) -> Path:
     """runs/ENV/METHOD/seed-S, or the next free name after it."""
     name = re.sub(r"[^A-Za-z0-9._-]", "-", env.removeprefix("mppo/"))
     base = Path("runs") / name / method / f"seed-{seed}"
-    n, path = 1, base
-    while path.exists():
-        n += 1
-        path = base.with_name(f"{base.name}-{n}")
-    return path
+    later = (base.with_name(f"{base.name}-{n}") for n in count(2))
+    return next(path for path in chain([base], later) if not path.exists())
+
+
+def resume(words: list[str], interrupts: Interrupts) -> int:
+    """Take up a run from its newest good checkpoint."""
+    parser = Parser("resume", RESUME, ["mppo resume runs/maze"], CODES)
+    parser.add_argument("dir", metavar="DIR", help="the run directory")
+    taken = ("from_scratch", "checkpoint_every", "workers", "step_timeout", "engine", "address")
+    for option in (*fields.options_of(Options, *taken), *fields.options_of(Shown)):
+        fields.add_option(parser, option)
+    options = parser.parse_args(words)
+
+    from mppo.envs.recorded import recorded_source
+    from mppo.files.atomic import asides
+    from mppo.files.description import described
+    from mppo.files.run_directory import RunDirectory
+    from mppo.training.run import Run
+    from mppo.training.workers import WorkerOptions
+
+    directory = RunDirectory(options.dir)
+    found = directory.description_to_continue()
+    if found is None:
+        before = asides(Path(os.path.abspath(options.dir)))  # a new start was stopped too early
+        hint = f'; "{before[-1]}" was moved aside from here' if before else ""
+        raise BadRequest(f'"{options.dir}" holds no run (there is no run.json){hint}')
+    if options.allow_imports:
+        sys.path.append(os.getcwd())  # as `mppo train` did when it began
+    old = described(found, options.allow_imports)
+    on = recorded_source(found, None, None, options.allow_imports)
+    workers = WorkerOptions(options.step_timeout, options.engine, options.address)
+    run = Run(
+        old.method,
+        on,
+        old.steps,
+        old.seed,
+        old.evaluation,
+        options.workers,
+        old.unfinished,
+        workers,
+    )
+    options.tensorboard |= (directory.path / "tensorboard").is_dir()  # curves without a gap
+    return _carry_out(run, directory, old.method_name, options, interrupts, loggers_of(options))

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mppo.cli.engines import CODES, add_engine_options, carry_out, usable, workers
-from mppo.cli.parser import Parser, whole_number
+from mppo.cli.grids import CODES, add_engine_options, canonical, carry_out, usable, workers
+from mppo.cli.parser import Parser, file_to_write, whole_number
 from mppo.errors import BadRequest
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ EXAMPLES = (
 JOBS = ("list", "run", "update", "page")
 
 
-def main(command: str, words: list[str]) -> int:
+def zoo(words: list[str]) -> int:
     """List, run, update or write a page."""
     parser = Parser("zoo", ABOUT, EXAMPLES, CODES)
     parser.usage = "mppo zoo [JOB] [DIR] [options]"
@@ -118,10 +118,8 @@ def _page(options: Any, those: Sequence[Tuned]) -> int:
     text = page(those).render("md")
     if options.out is None:
         print(text, end="")
-    elif not Path(options.out).absolute().parent.is_dir():
-        raise BadRequest(f'--out is "{options.out}", in a directory that does not exist; make it')
     else:
-        write_atomically(Path(options.out), text.encode())
+        write_atomically(file_to_write(options.out), text.encode())
     return 0
 
 
@@ -162,8 +160,4 @@ def _update(options: Any, those: Sequence[Tuned]) -> int:
 
 
 def _canonical(one: Tuned) -> str:
-    from mppo.envs.source import env_source
-    from mppo.envs.wrapping import imported_wrapper
-
-    wrappers = tuple(map(imported_wrapper, one.wrappers))
-    return env_source(one.env, wrappers=wrappers, **one.env_kwargs).name
+    return canonical(one.env, one.env_kwargs, one.wrappers)

@@ -1,13 +1,15 @@
-"""What `mppo paper run` and `mppo sweep` share: the engine's options, and a grid carried out."""
+"""`mppo sweep`, and what all commands that carry out a grid of runs share with it."""
 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from mppo.cli.parser import whole_number
+from mppo.cli.parser import Parser, whole_number
 from mppo.errors import BadRequest
 
 if TYPE_CHECKING:
@@ -18,6 +20,18 @@ if TYPE_CHECKING:
 SOME_FAILED = 1
 """Exit code of a grid in which some runs failed."""
 CODES = "0 done; 1 some runs failed; 2 bad request; 130 stopped and saved"
+SWEEP = """\
+Run a grid of tasks, methods and seeds from a TOML file. It names tasks, methods
+and seeds; every field of a method can be set or varied:
+
+  steps = 1e6
+  seeds = 6                        # 0 to 5; or a list
+  tasks = ["mppo/Maze-v0",
+           {env = "mppo/Maze-v0", arguments = {layout = "one-wall"}}]
+  methods = ["trpo", {name = "mp-trpo", vary = {"picking.alpha" = [0, 0.1]}}]
+
+A second call continues; more seeds, tasks or values add only what is missing.
+`mppo paper table sweep DIR` sets each setting beside the plainest one."""
 
 
 def add_engine_options(parser: argparse.ArgumentParser, needs_out: bool = True) -> None:
@@ -76,7 +90,7 @@ def carry_out(grid: Grid, runs: list[RunSpec], on: Workers) -> int:
     return 0
 
 
-def usable(out: str) -> Path:
+def usable(out: str, what: str = "grid", is_one: Callable[[Path], bool] | None = None) -> Path:
     """A directory for a grid: new, empty, or a grid already."""
     from mppo.experiments.grid import is_grid
 
@@ -84,6 +98,34 @@ def usable(out: str) -> Path:
     if path.exists() and not path.is_dir():
         raise BadRequest(f'"{out}" is not a directory; choose another --out')
     foreign = path.exists() and any(not entry.name.startswith(".") for entry in path.iterdir())
-    if foreign and not is_grid(path):
-        raise BadRequest(f'"{out}" holds other files and no grid; choose another --out')
+    if foreign and not (is_one or is_grid)(path):
+        raise BadRequest(f'"{out}" holds other files and no {what}; choose another --out')
     return path
+
+
+def canonical(env: str, arguments: Mapping[str, Any], wrappers: Sequence[str] = ()) -> str:
+    """The name that the runs of an environment have."""
+    from mppo.envs.source import env_source
+    from mppo.envs.wrapping import imported_wrapper
+
+    return env_source(env, wrappers=tuple(map(imported_wrapper, wrappers)), **arguments).name
+
+
+def sweep(words: list[str]) -> int:
+    """Read the file, run what is missing."""
+    example = "mppo sweep examples/sweep.toml --jobs 2 --out runs/sweep"
+    parser = Parser("sweep", SWEEP, [example], CODES)
+    parser.add_argument("file", metavar="FILE.toml", help="what to run")
+    add_engine_options(parser)
+    options = parser.parse_args(words)
+    sys.path.append(os.getcwd())  # so that module:Class and module:id find the user's own modules
+
+    from mppo.experiments.grid import Grid
+    from mppo.experiments.sweep import read
+
+    found = read(Path(options.file), canonical)
+    grid, on = Grid(usable(options.out)), workers(options)
+    grid.remember(f"sweep {found.name}", found.runs)
+    code = carry_out(grid, found.runs, on)
+    print(f"compare them: mppo paper table sweep {grid.root}")
+    return code

@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 
 from mppo.algorithm.methods import COMPONENTS, METHODS
 from mppo.cli import COMMANDS, fields, naming
+from mppo.cli.naming import parser_for
 from mppo.cli.paper import JOBS
 from mppo.cli.parser import Parser
-from mppo.cli.train import _own_fields, _with_dashes, parsed, parser_for
+from mppo.cli.train import _with_dashes, parsed
 from mppo.errors import BadRequest
 from mppo.files import changes as telling
 from mppo.files.changes import changes
@@ -266,7 +267,7 @@ def test_changes_are_what_the_command_line_would_write(data):
 
 def test_every_known_option_takes_the_same_number_of_values_everywhere():
     """The first parser knows all options by these numbers: it and the second one must agree."""
-    first = naming._knowing_all(_own_fields(), (), ())
+    first = naming._knowing_all((), ())
     wanted = {flag: action.nargs for flag, action in first.options.items()}
     for name, method in METHODS.items():
         for axis, kinds in COMPONENTS.items():

@@ -60,8 +60,8 @@ def _values(flag: str, action: argparse.Action) -> str | None:
 def options_by_command() -> dict[str, Values]:
     """The flags of every command, and those that only "train METHOD" or "paper JOB" has."""
     from mppo.algorithm.methods import METHODS
+    from mppo.cli.naming import parser_for
     from mppo.cli.paper import JOBS
-    from mppo.cli.train import parser_for
 
     train = [values_of_options(parser_for(method, name)) for name, method in METHODS.items()]
     shared = {flag: words for flag, words in train[0].items() if all(flag in one for one in train)}

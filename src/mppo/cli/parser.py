@@ -16,9 +16,6 @@ from mppo.errors import BadRequest, did_you_mean
 
 WIDEST = 80
 CODES = "0 done; 2 a request that cannot be met as it stands; 70 an error of mppo"
-RUN_CODES = "0 done; 2 bad request; 65 a fault of the environment; 74 no good checkpoint"
-
-
 _NEGATIVE = re.compile(r"-(?:\d[\d_]*(?:\.[\d_]*)?|\.\d[\d_]*)(?:[eE][-+]?\d+)?$")
 
 
@@ -88,10 +85,10 @@ class Parser(argparse.ArgumentParser):
         """Called by argparse once it has shown the help; what is wrong goes to `error`."""
         raise HelpShown(self)
 
-    def unknown(self, word: str, elsewhere: Callable[[str], str] | None = None) -> BadRequest:
+    def unknown(self, word: str) -> BadRequest:
         """The refusal of a word that looks like an option and is none."""
         flag = word.partition("=")[0]
-        answer = (elsewhere or self.elsewhere)(flag.removeprefix("--").replace("-", "_"))
+        answer = self.elsewhere(flag.removeprefix("--").replace("-", "_"))
         if answer:
             return BadRequest(f'unknown option "{flag}"; {answer}')
         hint = did_you_mean(flag, self.options)
@@ -99,9 +96,8 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Called by argparse for what it finds wrong."""
-        missing = "the following arguments are required: "
-        if message.startswith(missing):
-            names = message.removeprefix(missing)
+        names = message.removeprefix("the following arguments are required: ")
+        if names != message:
             raise BadRequest(f"{names} is missing; see {self.prog} --help")
         message = message.removeprefix("argument ")
         flag, _, what = message.partition(": ")

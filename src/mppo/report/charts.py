@@ -11,7 +11,15 @@ import numpy as np
 from mppo.report import text
 from mppo.report.curve import Line, Summary, common_part, moving_mean, summarise
 from mppo.report.style import Look
-from mppo.report.svg import Scale, band_path, fit_log_scale, fit_scale, line_path, spread_apart
+from mppo.report.svg import (
+    Scale,
+    band_path,
+    fit_log_scale,
+    fit_scale,
+    line_path,
+    spread_apart,
+    stretches,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,11 +133,6 @@ class Chart:
         return log or fit_scale(np.concatenate([*means, *seeds, levels]), height, self.from_zero)
 
     @property
-    def explanation(self) -> str:
-        """What stands below the title."""
-        return self.hint + (" The vertical axis is logarithmic." if self.y.log else "")
-
-    @property
     def description(self) -> str:
         """The chart in words, for those who do not see it."""
         ends = (f"{one.name} ends at {text.number(one.end[1])}" for one in self.drawn)
@@ -195,10 +198,5 @@ def ranges(numbers: list[int]) -> str:
     >>> ranges([0, 1, 2, 5, 7, 8]), ranges([3])
     ('0–2 5 7–8', '3')
     """
-    spans: list[list[int]] = []
-    for number in numbers:
-        if spans and number == spans[-1][1] + 1:
-            spans[-1][1] = number
-        else:
-            spans.append([number, number])
-    return " ".join(str(a) if a == b else f"{a}–{b}" for a, b in spans)
+    spans = stretches(np.bincount(numbers) > 0)
+    return " ".join(str(a) if b - a == 1 else f"{a}–{b - 1}" for a, b in spans)

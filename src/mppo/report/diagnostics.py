@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from mppo.report.charts import LARGE, WIDE, Chart, Series
 from mppo.report.compare import Group
 from mppo.report.curve import FEWEST, Line
-from mppo.report.ends import averaged_runs, curve, same_point
-from mppo.report.read import RunRecord, column, columns
+from mppo.report.read import RunRecord, column, columns, numbers
+from mppo.report.results import averaged_runs, curve, same_point
 from mppo.report.style import Look, Looks
 from mppo.report.text import visible
 
@@ -159,14 +159,10 @@ def _width(runs: Sequence[RunRecord]) -> int:
 
 def _trust_region(groups: Sequence[Group]) -> tuple[tuple[float, str], ...]:
     """The largest KL of a step, if all of them agree on it."""
-    allowed: set[Any] = set()
-    for group in groups:
-        optimiser = group.runs[0].method.get("optimiser")
-        level = optimiser.get("max_kl") if isinstance(optimiser, dict) else None
-        if isinstance(level, int | float):
-            allowed.add(level)
-    levels = column([{"kl": level} for level in allowed], "kl")
-    return ((float(levels[0]), f"max_kl {levels[0]:g}"),) if len(levels) == 1 else ()
+    optimisers = [group.runs[0].method.get("optimiser") for group in groups]
+    given = [one.get("max_kl") for one in optimisers if isinstance(one, dict)]
+    levels = set(numbers([level for level in given if isinstance(level, int | float)]).tolist())
+    return tuple((level, f"max_kl {level:g}") for level in levels) if len(levels) == 1 else ()
 
 
 def _others(groups: Sequence[Group]) -> list[Measure]:

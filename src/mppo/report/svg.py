@@ -6,6 +6,7 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+from scipy.optimize import isotonic_regression
 
 from mppo.report.curve import Line, Summary, kept_points
 from mppo.report.text import Visible
@@ -136,24 +137,12 @@ def spread_apart(places: list[float], gap: float, low: float, high: float) -> li
     >>> spread_apart([50.0, 52.0, 10.0], 10, 0, 100)
     [46.0, 56.0, 10.0]
     """
-    order = sorted(range(len(places)), key=lambda i: places[i])
-    clusters: list[tuple[float, list[int]]] = []  # centre, members
-    for i in order:
-        clusters.append((places[i], [i]))
-        while len(clusters) > 1:
-            (upper, first), (lower, second) = clusters[-2:]
-            if lower - upper >= gap * (len(first) + len(second)) / 2:
-                break
-            members = first + second
-            centre = sum(places[j] for j in members) / len(members)
-            clusters[-2:] = [(centre, members)]
-    moved = list(places)
-    for centre, members in clusters:
-        half = gap * (len(members) - 1) / 2
-        start = max(low, min(centre - half, high - 2 * half))
-        for place, i in enumerate(members):
-            moved[i] = start + place * gap
-    return moved
+    order = np.argsort(places, kind="stable")
+    offsets = gap * np.arange(len(places))
+    moved = np.empty(len(places))
+    near = isotonic_regression(np.asarray(places)[order] - offsets).x
+    moved[order] = np.clip(near, low, max(low, high - offsets[-1])) + offsets
+    return moved.tolist()
 
 
 def stretches(there: np.ndarray) -> list[tuple[int, int]]:

@@ -1,7 +1,6 @@
 """Whatever is typed: the method that was named, or help, or one line; never another method."""
 
 import contextlib
-import importlib
 import io
 import sys
 from collections import Counter
@@ -12,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mppo.algorithm.methods import COMPONENTS, METHODS
-from mppo.cli import COMMANDS, fields, naming
+from mppo.cli import COMMANDS, fields, function_of, naming
 from mppo.cli.naming import parser_for
 from mppo.cli.paper import JOBS
 from mppo.cli.parser import Parser
@@ -311,9 +310,8 @@ def test_random_words_after_other_commands_are_parsed_or_refused(command, monkey
         raise Accepted
 
     monkeypatch.setattr(Parser, "parse_args", parse_args)
-    module = importlib.import_module(COMMANDS[command[0]].module)
     more = (None,) if COMMANDS[command[0]].stops_at_boundaries else ()
-    carry_out = lambda words: module.main(command[0], [*command[1:], *words], *more)
+    carry_out = lambda words: function_of(command[0])([*command[1:], *words], *more)
     found = set()
 
     @given(st.integers(0, 2**32))

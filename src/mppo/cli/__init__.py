@@ -6,6 +6,7 @@ import importlib
 import sys
 import traceback
 import warnings
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from mppo.errors import FAULTS, BadRequest, SettingsWarning, SlowPath, did_you_mean
@@ -95,12 +96,16 @@ def main(arguments: list[str] | None = None) -> int:
         return 70
 
 
+def function_of(name: str) -> Callable[..., int]:
+    """What carries out a command."""
+    return getattr(importlib.import_module(COMMANDS[name].module), name)
+
+
 def _call(name: str, words: list[str]) -> int:
-    module, _, stops_at_boundaries = COMMANDS[name]
-    if not stops_at_boundaries:
-        return getattr(importlib.import_module(module), name)(words)
+    if not COMMANDS[name].stops_at_boundaries:
+        return function_of(name)(words)
     with Interrupts() as interrupts:  # before anything slow: a signal may come at any time
-        return getattr(importlib.import_module(module), name)(words, interrupts)
+        return function_of(name)(words, interrupts)
 
 
 def _one_line(usual: Any, quiet: bool) -> Any:

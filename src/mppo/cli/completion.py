@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import importlib
 import io
 
-from mppo.cli import COMMANDS
+from mppo.cli import COMMANDS, function_of
 from mppo.cli.parser import HelpShown, Parser, one_of
 
 ABOUT = """\
@@ -79,10 +78,9 @@ def options_by_command() -> dict[str, Values]:
 def parser_of(command: str, *words: str) -> Parser:
     """The parser of a command: the one that shows its help."""
     more = (None,) if COMMANDS[command].stops_at_boundaries else ()
-    function = getattr(importlib.import_module(COMMANDS[command].module), command)
     try:
         with contextlib.redirect_stdout(io.StringIO()):
-            function([*words, "--help"], *more)
+            function_of(command)([*words, "--help"], *more)
     except HelpShown as shown:
         return shown.parser
     raise AssertionError(f"mppo {command} --help showed no help")

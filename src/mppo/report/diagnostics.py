@@ -12,7 +12,7 @@ from mppo.report.charts import LARGE, WIDE, Chart, Series
 from mppo.report.compare import Group
 from mppo.report.curve import FEWEST, Line
 from mppo.report.read import RunRecord, column, columns, numbers
-from mppo.report.results import averaged_runs, curve, same_point
+from mppo.report.results import averaged_runs, curve, same_point, was_evaluated
 from mppo.report.style import Look, Looks
 from mppo.report.text import visible
 
@@ -32,9 +32,8 @@ def improved_entropy(run: RunRecord) -> np.ndarray:
     entropy, slot = columns(rows, "entropy", run.paths), column(rows, "slot")
     slot = np.where(np.isfinite(slot), slot, column(rows, "picked"))
     inside = np.isfinite(slot) & (slot >= 0) & (slot < run.paths)
-    return np.where(
-        inside, entropy[np.arange(len(rows)), np.where(inside, slot, 0).astype(int)], np.nan
-    )
+    chosen = entropy[np.arange(len(rows)), np.where(inside, slot, 0).astype(int)]
+    return np.where(inside, chosen, np.nan)
 
 
 def explained_variance(run: RunRecord) -> np.ndarray:
@@ -79,14 +78,11 @@ def learning_curve(
     groups: Sequence[Group], looks: Looks, title: str, limit: int, form=LARGE
 ) -> Chart:
     """Evaluations of all seeds; returns of the batches where nothing was evaluated."""
-    evaluated = any(
-        np.isfinite(column(run.evaluations, "mean_return")).any()
-        for group in groups
-        for run in group.runs
-    )
-    log, key = ("evaluations", "mean_return") if evaluated else ("metrics", "return_mean")
-    width = 1 if evaluated else _width([run for group in groups for run in group.runs])
-    read = lambda run: curve(getattr(run, log), column(getattr(run, log), key))
+    evaluated = any(was_evaluated(run) for group in groups for run in group.runs)
+    width = 1 if evaluated else _width(groups)
+    rows = lambda run: run.evaluations if evaluated else run.metrics
+    key = "mean_return" if evaluated else "return_mean"
+    read = lambda run: curve(rows(run), column(rows(run), key))
     series = [_series(group, looks, read, width) for group in groups]
     most = max(len(group.runs) for group in groups)
     what = "Mean return of the evaluation episodes" if evaluated else "Return of the batches"
@@ -99,7 +95,7 @@ def learning_curve(
 
 def training(groups: Sequence[Group], looks: Looks, limit: int) -> list[Chart]:
     """How the updates went, iteration by iteration; only charts with something to draw."""
-    width = _width([run for group in groups for run in group.runs])
+    width = _width(groups)
     note = f" Moving mean over {width} iterations." if width > 1 else ""
     charts = []
     for measure in (*MEASURES, *_others(groups)):
@@ -151,10 +147,9 @@ def path_charts(run: RunRecord, limit: int) -> list[Chart]:
     return [chart for chart in charts if chart.drawn]
 
 
-def _width(runs: Sequence[RunRecord]) -> int:
+def _width(groups: Sequence[Group]) -> int:
     """Iterations of a moving mean: a fiftieth of the run, and odd."""
-    longest = max((len(run.metrics) for run in runs), default=0)
-    return longest // 100 * 2 + 1
+    return max(len(run.metrics) for group in groups for run in group.runs) // 100 * 2 + 1
 
 
 def _trust_region(groups: Sequence[Group]) -> tuple[tuple[float, str], ...]:

@@ -41,7 +41,7 @@ def averaged_runs(group: Group) -> tuple[RunRecord, ...]:
 
 def ending(group: Group) -> Ending:
     """Which runs are averaged where, and their returns there."""
-    evaluated = any(np.isfinite(column(run.evaluations, "mean_return")).any() for run in group.runs)
+    evaluated = any(map(was_evaluated, group.runs))
     curves = {run.name: returns(run, evaluated) for run in group.runs}
     known = lambda runs: tuple(run for run in runs if len(curves[run.name].x))
     chosen = known(averaged_runs(group)) or known(group.runs)
@@ -50,6 +50,11 @@ def ending(group: Group) -> Ending:
     at = min(last, default=float("nan"))
     found = np.array([final_return(run, evaluated, at) for run in chosen])
     return Ending(chosen, beside, at, sum(end > at for end in last), found)
+
+
+def was_evaluated(run: RunRecord) -> bool:
+    """Whether the return of any evaluation is known."""
+    return bool(np.isfinite(column(run.evaluations, "mean_return")).any())
 
 
 def curve(rows: Sequence[Row], values: np.ndarray) -> Line:
@@ -62,8 +67,7 @@ def curve(rows: Sequence[Row], values: np.ndarray) -> Line:
 
 def returns(run: RunRecord, evaluated: bool | None = None) -> Line:
     """The returns that are known, of the evaluations or of the batches (where there are none)."""
-    if evaluated is None:
-        evaluated = bool(np.isfinite(column(run.evaluations, "mean_return")).any())
+    evaluated = was_evaluated(run) if evaluated is None else evaluated
     rows, key = (run.evaluations, "mean_return") if evaluated else (run.metrics, "return_mean")
     line = curve(rows, column(rows, key))
     known = np.isfinite(line.y)

@@ -6,7 +6,6 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import isotonic_regression
 
 from mppo.report.curve import Line, Summary, kept_points
 from mppo.report.text import Visible
@@ -137,6 +136,8 @@ def spread_apart(places: list[float], gap: float, low: float, high: float) -> li
     >>> spread_apart([50.0, 52.0, 10.0], 10, 0, 100)
     [46.0, 56.0, 10.0]
     """
+    from scipy.optimize import isotonic_regression  # slow to import, and only a page needs it
+
     order = np.argsort(places, kind="stable")
     offsets = gap * np.arange(len(places))
     moved = np.empty(len(places))

@@ -33,7 +33,7 @@ COMMANDS = {
     "paper": Command("mppo.cli.paper", "the paper's tables and figures, run and compared"),
     "sweep": Command("mppo.cli.grids", "a grid of your own: tasks x methods x seeds"),
     "zoo": Command("mppo.cli.zoo", "settings that are known to work, with their returns"),
-    "search": Command("mppo.cli.search", "search for better settings with Optuna", True),
+    "search": Command("mppo.cli.grids", "search for better settings with Optuna", True),
     "methods": Command("mppo.cli.listing", "list the methods and what they differ in"),
     "envs": Command("mppo.cli.listing", "list the tasks of the paper"),
     "bench": Command("mppo.cli.bench", "measure speed, memory and start-up on this machine"),

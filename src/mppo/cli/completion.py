@@ -9,8 +9,12 @@ import argparse
 import contextlib
 import io
 
+from mppo.algorithm.methods import COMPONENTS, METHODS
 from mppo.cli import COMMANDS, function_of
+from mppo.cli.naming import parser_for
+from mppo.cli.paper import JOBS
 from mppo.cli.parser import HelpShown, Parser, one_of
+from mppo.envs import TASKS
 
 ABOUT = """\
 Print a script that lets the shell complete mppo's commands, methods, tasks,
@@ -20,6 +24,9 @@ flags and their values on TAB. It needs no Python when TAB is pressed.
   zsh   mppo completion zsh > ~/.zfunc/_mppo   (a folder of $fpath)
   fish  mppo completion fish > ~/.config/fish/completions/mppo.fish"""
 SHELLS = ("bash", "zsh", "fish")
+FIRST = {"train": " ".join(METHODS), "paper": " ".join(JOBS), "completion": " ".join(SHELLS)}
+"""What follows some commands."""
+IDS = " ".join(task.id for task in TASKS)
 FILES = "<files>"
 _NAMES_OF_FILES = ("FILE", "DIR", "FOLDER", "PATH")
 
@@ -46,8 +53,6 @@ def values_of_options(parser: Parser) -> Values:
 
 
 def _values(flag: str, action: argparse.Action) -> str | None:
-    from mppo.algorithm.methods import COMPONENTS
-
     metavar = str(action.metavar)
     if action.nargs == 0:
         return None
@@ -58,10 +63,6 @@ def _values(flag: str, action: argparse.Action) -> str | None:
 
 def options_by_command() -> dict[str, Values]:
     """The flags of every command, and those that only "train METHOD" or "paper JOB" has."""
-    from mppo.algorithm.methods import METHODS
-    from mppo.cli.naming import parser_for
-    from mppo.cli.paper import JOBS
-
     train = [values_of_options(parser_for(method, name)) for name, method in METHODS.items()]
     shared = {flag: words for flag, words in train[0].items() if all(flag in one for one in train)}
     found = {name: values_of_options(parser_of(name)) for name in COMMANDS if name != "train"}
@@ -84,21 +85,6 @@ def parser_of(command: str, *words: str) -> Parser:
     except HelpShown as shown:
         return shown.parser
     raise AssertionError(f"mppo {command} --help showed no help")
-
-
-def _first_words() -> dict[str, str]:
-    """What follows some commands."""
-    from mppo.algorithm.methods import METHODS
-    from mppo.cli.paper import JOBS
-
-    found = {"train": METHODS, "paper": JOBS, "completion": SHELLS}
-    return {command: " ".join(words) for command, words in found.items()}
-
-
-def _tasks() -> str:
-    from mppo.envs import TASKS
-
-    return " ".join(task.id for task in TASKS)
 
 
 WORDS = """\
@@ -160,14 +146,14 @@ def _bash_or_zsh(shell: str) -> str:
     flags = [(f'"{name}"', " ".join(values)) for name, values in options.items()]
     script = WORDS.format(
         commands=" ".join(COMMANDS),
-        jobs=lines(_first_words().items(), '    {}) jobs="{}" ;;'),
+        jobs=lines(FIRST.items(), '    {}) jobs="{}" ;;'),
         values=lines(
             (("|".join(flags), words) for words, flags in takers.items()),
             '    {}) echo "{}"; return ;;',
         ),
         flags=lines((pair for pair in flags if " " not in pair[0]), '        {}) flags="{}" ;;'),
         own=lines((pair for pair in flags if " " in pair[0]), '        {}) flags+=" {}" ;;'),
-        tasks=_tasks(),
+        tasks=IDS,
         files=FILES,
     )
     return script + BASH if shell == "bash" else "#compdef mppo\n" + script + ZSH
@@ -177,8 +163,8 @@ def _fish() -> str:
     first, on = "__fish_use_subcommand", "__fish_seen_subcommand_from"
     lines = [f"complete -c mppo -n {first} -f -a {name} -d '{command.summary.replace(chr(39), '')}'"
              for name, command in COMMANDS.items()]  # fmt: skip
-    for command, words in _first_words().items():
-        tasks = f" {_tasks()}" if command == "train" else ""
+    for command, words in FIRST.items():
+        tasks = f" {IDS}" if command == "train" else ""
         lines.append(f"complete -c mppo -n '{on} {command}' -f -a '{words}{tasks}'")
     for name, values in options_by_command().items():
         for flag, words in values.items():

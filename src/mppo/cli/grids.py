@@ -1,4 +1,4 @@
-"""`mppo sweep`, and what all commands that carry out a grid of runs share with it."""
+"""`mppo sweep` and `mppo search`, and what all commands that carry out a grid of runs share."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from mppo.experiments.drive import Workers
     from mppo.experiments.grid import Grid
     from mppo.experiments.spec import RunSpec
+    from mppo.experiments.trials import Trials
+    from mppo.machine.signals import Interrupts
 
 SOME_FAILED = 1
 """Exit code of a grid in which some runs failed."""
@@ -32,6 +34,30 @@ and seeds; every field of a method can be set or varied:
 
 A second call continues; more seeds, tasks or values add only what is missing.
 `mppo paper table sweep DIR` sets each setting beside the plainest one."""
+SEARCH = """\
+Search for settings of a method with Optuna. FILE.toml names the task, the
+effort, and the fields to be searched:
+
+  method = "ppo"
+  env = "CartPole-v1"
+  steps = 5e4
+  seeds = 2                       # runs of a trial, seeds from 0 on [1]
+  trials = 30
+  sampler_seed = 0                # also: sampler ["tpe"], pruning [true]
+  [space]
+  "optimiser.learning_rate" = {low = 1e-5, high = 1e-2, log = true}
+  batch_size = {choices = [1024, 2048]}
+  optimiser.epochs = {low = 3, high = 20}
+
+Fields that stay the same in all trials are in a table [set], arguments of the
+environment in [env_kwargs], every and episodes in [evaluation].
+
+The same call goes on, also after kill -9; several may work on one DIR. The best
+settings are in DIR/best.toml, which mppo train --config takes, all about the
+search in DIR/search.html."""
+SEARCH_CODES = """\
+0 done; 2 bad request; 65 a fault of the environment; 74 a file cannot be
+written; 130, 143 stopped by a signal and saved"""
 
 
 def add_engine_options(parser: argparse.ArgumentParser, needs_out: bool = True) -> None:
@@ -129,3 +155,55 @@ def sweep(words: list[str]) -> int:
     code = carry_out(grid, found.runs, on)
     print(f"compare them: mppo paper table sweep {grid.root}")
     return code
+
+
+def search(words: list[str], interrupts: Interrupts) -> int:
+    """Read the file, work on its trials, say what came out."""
+    example = "mppo search examples/search.toml --out runs/search"
+    parser = Parser("search", SEARCH, [example], SEARCH_CODES)
+    parser.add_argument("file", metavar="FILE.toml", help="what to search")
+    parser.add_argument("--out", required=True, metavar="DIR", help="where; may exist already")
+    parser.add_argument("--quiet", action="store_true", help="print nothing but errors")
+    options = parser.parse_args(words)
+    sys.path.append(os.getcwd())  # so that module:Class and module:id find the user's own modules
+
+    from mppo.experiments.search import read
+    from mppo.experiments.study import optuna
+    from mppo.experiments.trials import Trials
+
+    optuna()  # a missing extra is said before anything is begun
+    root = usable(options.out, "search", lambda path: (path / "turn").exists())
+    told = (lambda line: None) if options.quiet else (lambda line: print(line, flush=True))
+    trials = Trials(read(Path(options.file), canonical), root, interrupts, told)
+    trials.publish = _publish
+    trials.work()
+    if interrupts.received is not None:
+        told("stopped and saved; the same command goes on")
+        return interrupts.exit_code
+    best = trials.best()
+    if best is None:
+        reasons = [one.why for one in trials.counted() if one.why]
+        why = f"; the last one failed: {reasons[-1]}" if reasons else ""
+        raise BadRequest(f"none of {len(trials.counted())} trials came to its end{why}")
+    values = ", ".join(f"{name}={value}" for name, value in best.values.items())
+    told(f"best: trial {best.number} with {best.value:.2f}: {values}")
+    told(f"train with it: mppo train --config {trials.root / 'best.toml'}")
+    return 0
+
+
+def _publish(trials: Trials) -> None:
+    """Write the best settings, and the page."""
+    from mppo.files.atomic import write_atomically
+    from mppo.report.search import page
+
+    wanted, best = trials.search, trials.best()
+    if best is not None:
+        head = (
+            f"# Trial {best.number} of mppo search: mean final score {best.value}, seeds 0 to "
+            f"{wanted.seeds - 1}.\n# mppo train --config FILE repeats its first run.\n"
+        )
+        write_atomically(trials.root / "best.toml", (head + wanted.config(best.values)).encode())
+    logs = {name for name, one in wanted.space.items() if getattr(one, "log", False)}
+    title = f"Search: {wanted.method} on {wanted.env}"
+    text = page(title, trials.all(), wanted.trials, trials.importances(), logs)
+    write_atomically(trials.root / "search.html", text.encode())

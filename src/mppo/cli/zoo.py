@@ -13,7 +13,6 @@ from mppo.cli.parser import Parser, file_to_write, whole_number
 from mppo.errors import BadRequest
 
 if TYPE_CHECKING:
-    from mppo.files.published import Published
     from mppo.files.tuned import Tuned
 
 ABOUT = """\
@@ -31,7 +30,6 @@ EXAMPLES = (
     "mppo zoo update runs/zoo",
     "mppo zoo page --out docs/results/zoo.md",
 )
-JOBS = ("list", "run", "update", "page")
 
 
 def zoo(words: list[str]) -> int:
@@ -58,8 +56,7 @@ def zoo(words: list[str]) -> int:
     if (options.dir is None) == (options.job == "update"):
         raise BadRequest("update, and only update, takes a DIR: mppo zoo update DIR")
     those = chosen(entries(), options.only)
-    jobs = {"list": _list, "run": _run, "update": _update, "page": _page}
-    return jobs[options.job](options, those)
+    return JOBS[options.job](options, those)
 
 
 def _list(options: Any, those: Sequence[Tuned]) -> int:
@@ -80,7 +77,9 @@ def _list(options: Any, those: Sequence[Tuned]) -> int:
             if one.deterministic:
                 print(f"{'':13}most likely actions: {_returns(one.deterministic)}")
             for other in published.of(one):
-                _wrapped(f"{other.peer}, {other.task}: {_theirs(other)}")
+                seeds = f"{other.seeds} seeds" if other.seeds > 1 else "1 run"
+                theirs = f"{other.mean:.1f} ({other.steps:,} steps, {seeds})"
+                _wrapped(f"{other.peer}, {other.task}: {theirs}")
             _wrapped(f"settings: {one.source}")
             if options.settings:
                 _wrapped(settings_line(one))
@@ -104,11 +103,6 @@ def _returns(returns: Sequence[float]) -> str:
 
 def _wrapped(text: str) -> None:
     print(textwrap.fill(text, 80, initial_indent=" " * 13, subsequent_indent=" " * 15))
-
-
-def _theirs(other: Published) -> str:
-    seeds = f"{other.seeds} seeds" if other.seeds > 1 else "1 run"
-    return f"{other.mean:.1f} ({other.steps:,} steps, {seeds})"
 
 
 def _page(options: Any, those: Sequence[Tuned]) -> int:
@@ -161,3 +155,6 @@ def _update(options: Any, those: Sequence[Tuned]) -> int:
 
 def _canonical(one: Tuned) -> str:
     return canonical(one.env, one.env_kwargs, one.wrappers)
+
+
+JOBS = {"list": _list, "run": _run, "update": _update, "page": _page}

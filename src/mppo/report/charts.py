@@ -40,6 +40,7 @@ class Series:
         lines: Sequence[Line],
         width: int = 1,
         beside: Sequence[Line] = (),
+        number: int | None = None,
     ) -> Series:
         """Seeds and their mean as far as all of them reach, and others that it leaves out.
 
@@ -49,8 +50,8 @@ class Series:
         mean = common_part(summarise(soft), soft)
         if len(lines) + len(beside) > 1:
             others = [Line(line.x, moving_mean(line.y, width)) for line in beside]
-            return cls(name, look, (*soft, *others), mean)
-        return cls(name, look, tuple(lines) if width > 1 else (), mean)
+            return cls(name, look, (*soft, *others), mean, number)
+        return cls(name, look, tuple(lines) if width > 1 else (), mean, number)
 
     @property
     def end(self) -> tuple[float, float]:
@@ -87,7 +88,6 @@ class Form:
         return self.width - self.left - self.right, self.height - self.top - self.bottom
 
 
-SMALL = Form()
 LARGE = Form(760, 346, 52, 150, 12, 50, "large")
 WIDE = Form(640, 264, 50, 84, 10, 46, "wide")
 
@@ -99,7 +99,7 @@ class Chart:
     title: str
     series: Sequence[Series]
     hint: str = ""
-    full_form: Form = SMALL
+    full_form: Form = Form()
     references: tuple[tuple[float, str], ...] = ()  # levels to compare with
     from_zero: bool = False
     may_be_log: bool = False

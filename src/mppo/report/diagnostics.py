@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -136,12 +135,10 @@ def path_charts(run: RunRecord, limit: int) -> list[Chart]:
         ("entropy", "H of each path", "The entropy of its policy, in nats."),
     ):
         values = columns(run.metrics, key, run.paths)
+        lines = [curve(run.metrics, values[:, path]) for path in range(run.paths)]
         series = [
-            replace(
-                Series.of(f"path {path}", Look.number(path), [curve(run.metrics, values[:, path])]),
-                number=path,
-            )
-            for path in range(run.paths)
+            Series.of(f"path {path}", Look.number(path), [line], number=path)
+            for path, line in enumerate(lines)
         ]
         charts.append(Chart(title, series, hint, WIDE, limit=limit))
     return [chart for chart in charts if chart.drawn]

@@ -14,7 +14,7 @@ from mppo.report import diagnostics, read, repeat, results, text
 from mppo.report.charts import Form
 from mppo.report.compare import groups, repeated
 from mppo.report.markup import asset, render
-from mppo.report.paths import Maze, explorers, group_maps, picking_strip
+from mppo.report.paths import explorers, group_maps, maze_of, picking_strip
 from mppo.report.read import RunRecord
 from mppo.report.style import DARK_PAGE, DISPLAY, PALETTE, looks
 
@@ -52,7 +52,7 @@ def html(directories: Sequence[str | Path], title: str | None = None) -> str:
         results=results,
         diagnostics=diagnostics,
         card=_CARD,
-        maze_of=Maze,
+        maze_of=maze_of,
         group_maps=group_maps,
         picking_strip=picking_strip,
         explorers=explorers,

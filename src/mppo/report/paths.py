@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import copy
+import math
 from collections.abc import Sequence
-from functools import reduce
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -15,7 +14,7 @@ from mppo.files.settings import from_json
 from mppo.report import text
 from mppo.report.charts import Form
 from mppo.report.compare import Group
-from mppo.report.read import RunRecord, column, numbers
+from mppo.report.read import RunRecord, column, columns
 from mppo.report.style import Look
 from mppo.report.svg import Scale, blocks
 from mppo.report.text import Visible
@@ -61,32 +60,27 @@ def picking_strip(run: RunRecord) -> dict[str, Any] | None:
     }
 
 
-class Explorer(NamedTuple):
-    """One path of a method with styles: how it explores, and what it found."""
-
-    path: int
-    style: str
-    picks: int
-    performance: float  # J as it stands
-    best: float  # highest mean return of a batch
-
-
-def explorers(run: RunRecord) -> list[Explorer]:
+def explorers(run: RunRecord) -> list[dict[str, Any]]:
     """What each path's style is and found; nothing for methods without styles."""
     last = run.metrics[-1] if run.metrics else {}
     styles, names = last.get("style"), run.method.get("styles")
     if not isinstance(styles, list) or not isinstance(names, list):
         return []
     picked, returns = column(run.metrics, "picked"), column(run.metrics, "return_mean")
-    levels = numbers(last.get("performance")).tolist()
+    levels = columns([last], "performance", run.paths)[0].tolist()
     found = []
     for path, number in enumerate(styles[: run.paths]):
         known = isinstance(number, int) and 0 <= number < len(names)
         mine = returns[(picked == path) & np.isfinite(returns)]
-        best = float(mine.max()) if len(mine) else float("nan")
-        level = levels[path] if path < len(levels) else float("nan")
-        name = style_name(names[number]) if known else "?"
-        found.append(Explorer(path, name, int((picked == path).sum()), level, best))
+        found.append(
+            {
+                "path": path,
+                "style": style_name(names[number]) if known else "?",
+                "picks": int((picked == path).sum()),
+                "performance": levels[path],  # J as it stands
+                "best": float(mine.max()) if len(mine) else math.nan,  # mean return of a batch
+            }
+        )
     return found
 
 
@@ -106,34 +100,12 @@ def _shares(picked: np.ndarray, paths: int) -> np.ndarray:
     return np.array(counts).T / np.maximum(np.diff(edges), 1)
 
 
-class Maze:
-    """The visits of a run, if it has them and they hang together."""
+class Maze(NamedTuple):
+    """The visits of a run."""
 
-    def __init__(self, run: RunRecord):
-        self.walls, self.counts = np.zeros((0, 0), bool), np.zeros((0, 0, 0))
-        self.marks: list[tuple[str, int, int]] = []
-        visits = run.visits or {}
-        try:
-            walls = np.array(visits["walls"], float).astype(bool)
-            counts = np.array(visits["counts"], float)
-            ends = [("S", visits["start"]), ("G", visits["goal"])]
-            marks = [(letter, int(cell[0]), int(cell[1])) for letter, cell in ends]
-        except (KeyError, TypeError, ValueError, IndexError, OverflowError):
-            return
-        sound = walls.ndim == 2 and counts.ndim == 3 and counts.shape[1:] == walls.shape
-        if sound and walls.size <= 10_000 and len(counts) <= 64 and np.isfinite(counts).all():
-            self.walls, self.counts, self.marks = walls, np.maximum(counts, 0), marks
-
-    def __bool__(self) -> bool:
-        return self.walls.size > 0 and bool(self.counts.sum() > 0)
-
-    def __add__(self, other: Maze) -> Maze:
-        """All visits of both in one map, if they are of one maze."""
-        if not np.array_equal(self.walls, other.walls):
-            return self
-        both = copy.copy(self)
-        both.counts = (self.counts.sum(0) + other.counts.sum(0))[None]
-        return both
+    walls: np.ndarray  # [rows, columns]
+    counts: np.ndarray  # [paths, rows, columns]
+    marks: list[tuple[str, int, int]]  # letters for start and goal
 
     def maps(self) -> list[dict[str, Any]]:
         """One map for each path, and one of all together."""
@@ -166,14 +138,31 @@ class Maze:
         }
 
 
+def maze_of(run: RunRecord) -> Maze | None:
+    """The visits of a run, if it has them and they hang together."""
+    visits = run.visits or {}
+    try:
+        walls = np.array(visits["walls"], float).astype(bool)
+        counts = np.array(visits["counts"], float)
+        ends = [("S", visits["start"]), ("G", visits["goal"])]
+        marks = [(letter, int(cell[0]), int(cell[1])) for letter, cell in ends]
+    except (KeyError, TypeError, ValueError, IndexError, OverflowError):
+        return None
+    sound = walls.ndim == 2 and counts.ndim == 3 and counts.shape[1:] == walls.shape
+    sound = sound and walls.size <= 10_000 and len(counts) <= 64 and np.isfinite(counts).all()
+    counts = np.maximum(counts, 0)
+    return Maze(walls, counts, marks) if sound and counts.sum() > 0 else None
+
+
 def group_maps(groups: Sequence[Group]) -> list[dict[str, Any]]:
-    """Where each configuration went: all its seeds and paths in one map."""
+    """Where each configuration went: all its seeds and paths in one map, if they have one maze."""
     maps = []
     for group in groups:
-        mazes = [maze for run in group.runs if (maze := Maze(run))]
-        if mazes:
-            whole = reduce(Maze.__add__, mazes)
-            maps.append(whole.map(group.label, whole.counts.sum(0)))
+        mazes = [maze for run in group.runs if (maze := maze_of(run))]
+        same = [one for one in mazes if np.array_equal(one.walls, mazes[0].walls)]
+        if same:
+            counts = np.sum([one.counts.sum(0) for one in same], axis=0)
+            maps.append(same[0].map(group.label, counts))
     return maps
 
 

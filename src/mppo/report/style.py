@@ -28,13 +28,9 @@ DISPLAY = {
     for base in ("trpo", "ppo")
     for kind, name in _KINDS.items()
 }
-COLOURS = {
-    kind.format(base): colour
-    for base in ("trpo", "ppo")
-    for kind, colour in zip(_KINDS, PALETTE, strict=True)
-}
-PLACES = {name: PALETTE.index(colour) for name, colour in COLOURS.items()}
+PLACES = {name: place % len(_KINDS) for place, name in enumerate(DISPLAY)}
 """The place of each method's colour in the palettes."""
+COLOURS = {name: PALETTE[place] for name, place in PLACES.items()}
 
 MARKERS = (  # drawn around (0, 0), about 8 units wide
     "M-3.6 0a3.6 3.6 0 1 0 7.2 0a3.6 3.6 0 1 0-7.2 0z",

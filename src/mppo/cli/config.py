@@ -141,13 +141,13 @@ def _as_words(settings: dict[str, Any], parser: Parser) -> list[str]:
 def _option(name: str, value: Any, parser: Parser) -> list[str]:
     """One setting as the words of its flag."""
     option = flag(name)
-    takes = parser.options[option].nargs if option in parser.options else None
-    if takes == 0:
+    action = parser.options.get(option)
+    takes = None if action is None else action.nargs
+    if action is not None and takes == 0:
         if not isinstance(value, bool):
             raise BadRequest(f"{option} is {value!r}; it must be true or false")
-        group, dot, last = option.removeprefix("--").rpartition(".")
-        off = f"--{group}{dot}no-{last}"
-        return [option] if value else [off] * (off in parser.options)
+        on, *off = action.option_strings
+        return [on] if value else off
     if isinstance(value, list) and takes == "*":
         items = [str(item) for item in value]
         dashes = [item for item in items if item.startswith("--")]

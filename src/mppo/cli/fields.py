@@ -77,7 +77,7 @@ def add_option(group: Any, option: Option) -> None:
         return
     if option.default is not None:
         default = cast(Any, option.default)
-        shown = " ".join(str(part) for part in default) if _several(option.kind) else default
+        shown = " ".join(map(str, default)) if _several(option.kind) else default
         text = f"{text} [{shown}]".strip()
     if option.kind is bool:
         off = ".".join([*flag.split(".")[:-1], f"no-{flag.split('.')[-1]}"])

@@ -62,7 +62,7 @@ Swaps = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True)
 class Shown:
-    """What `mppo train` and `mppo resume` take beside the options of a training."""
+    """What `mppo train` takes beside the options of a training; `mppo resume` takes some of it."""
 
     tensorboard: bool = False
     """Also write event files, to DIR/tensorboard; a run that has some goes on writing them."""
@@ -70,16 +70,8 @@ class Shown:
     """Also log to this project of Weights & Biases."""
     trackio: str | None = field(default=None, metadata={"metavar": "PROJECT"})
     """Also log to this project of Trackio."""
-    allow_imports: bool = False
-    """Import components and environments of other packages that the run names (runs their code)."""
     quiet: bool = False
     """Print nothing but errors."""
-
-
-@dataclass(frozen=True)
-class FromFile:
-    """Settings from a file, which `mppo train` takes as well."""
-
     config: str | None = field(default=None, metadata={"metavar": "FILE"})
     """Settings from a file: TOML, or run.json of an earlier run; flags stand above it."""
     tuned: bool = False
@@ -87,13 +79,12 @@ class FromFile:
     print_config: bool = False
     """Print the settings as such a file, and do no more."""
     allow_imports: bool = False
-    """Import code of other packages that the file names (runs their code)."""
+    """Import code of other packages that the file or the run names (runs their code)."""
 
 
 OWN = (
     *(option for option in fields.options_of(Options) if option.name != "loggers"),
-    *fields.options_of(Shown, "tensorboard", "wandb", "trackio", "quiet"),
-    *fields.options_of(FromFile),
+    *fields.options_of(Shown),
 )
 """The options that are not fields of a method."""
 

@@ -122,7 +122,8 @@ def resume(words: list[str], interrupts: Interrupts) -> int:
     parser = Parser("resume", RESUME, ["mppo resume runs/maze"], CODES)
     parser.add_argument("dir", metavar="DIR", help="the run directory")
     taken = ("from_scratch", "checkpoint_every", "workers", "step_timeout", "engine", "address")
-    for option in (*fields.options_of(Options, *taken), *fields.options_of(Shown)):
+    shown = ("tensorboard", "wandb", "trackio", "quiet", "allow_imports")
+    for option in (*fields.options_of(Options, *taken), *fields.options_of(Shown, *shown)):
         fields.add_option(parser, option)
     options = parser.parse_args(words)
 

@@ -8,18 +8,9 @@ from functools import cached_property
 
 import numpy as np
 
-from mppo.report import text
-from mppo.report.curve import Line, Summary, common_part, moving_mean, summarise
+from mppo.report import svg, text
 from mppo.report.style import Look
-from mppo.report.svg import (
-    Scale,
-    band_path,
-    fit_log_scale,
-    fit_scale,
-    line_path,
-    spread_apart,
-    stretches,
-)
+from mppo.report.svg import Line, Scale, Summary
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,10 +37,10 @@ class Series:
 
         With a width, all as moving means (a lone curve stays beside its own).
         """
-        soft = [Line(line.x, moving_mean(line.y, width)) for line in lines]
-        mean = common_part(summarise(soft), soft)
+        soft = [Line(line.x, svg.moving_mean(line.y, width)) for line in lines]
+        mean = svg.common_part(svg.summarise(soft), soft)
         if len(lines) + len(beside) > 1:
-            others = [Line(line.x, moving_mean(line.y, width)) for line in beside]
+            others = [Line(line.x, svg.moving_mean(line.y, width)) for line in beside]
             return cls(name, look, (*soft, *others), mean, number)
         return cls(name, look, tuple(lines) if width > 1 else (), mean, number)
 
@@ -129,8 +120,10 @@ class Chart:
         seeds = [line.y for one in self.drawn for line in one.thin]
         levels = np.array([level for level, _ in self.references])
         height = self.form.inner[1]
-        log = fit_log_scale(np.concatenate(means), height) if self.may_be_log else None
-        return log or fit_scale(np.concatenate([*means, *seeds, levels]), height, self.from_zero)
+        log = svg.fit_log_scale(np.concatenate(means), height) if self.may_be_log else None
+        return log or svg.fit_scale(
+            np.concatenate([*means, *seeds, levels]), height, self.from_zero
+        )
 
     @property
     def description(self) -> str:
@@ -142,9 +135,9 @@ class Chart:
         """Path data of the band, of every seed and of the mean."""
         few = max(40, self.limit // 2) if len(one.thin) > 3 else self.limit
         return (
-            band_path(one.bold, self.x, self.y, self.limit),
-            [line_path(line, self.x, self.y, few) for line in one.thin],
-            line_path(Line(one.bold.x, one.bold.mean), self.x, self.y, self.limit),
+            svg.band_path(one.bold, self.x, self.y, self.limit),
+            [svg.line_path(line, self.x, self.y, few) for line in one.thin],
+            svg.line_path(Line(one.bold.x, one.bold.mean), self.x, self.y, self.limit),
         )
 
     def end_labels(self) -> Iterator[tuple[float, str, int | None]]:
@@ -154,7 +147,7 @@ class Chart:
         at = [float(self.y(one.end[1])) for one in self.drawn]
         numbered = all(one.number is not None for one in self.drawn)
         labels = _shared_labels(self.drawn, at) if numbered else _own_labels(self.drawn, at)
-        places = spread_apart([end for end, _, _ in labels], 17, 6, self.form.inner[1] - 4)
+        places = svg.spread_apart([end for end, _, _ in labels], 17, 6, self.form.inner[1] - 4)
         for place, (_, name, owner) in zip(places, labels, strict=True):
             yield place, text.shorten(name, (self.form.right - 12) // 7), owner
 
@@ -198,5 +191,5 @@ def ranges(numbers: list[int]) -> str:
     >>> ranges([0, 1, 2, 5, 7, 8]), ranges([3])
     ('0–2 5 7–8', '3')
     """
-    spans = stretches(np.bincount(numbers) > 0)
+    spans = svg.stretches(np.bincount(numbers) > 0)
     return " ".join(str(a) if b - a == 1 else f"{a}–{b - 1}" for a, b in spans)

@@ -9,10 +9,10 @@ import numpy as np
 
 from mppo.report.charts import LARGE, WIDE, Chart, Series
 from mppo.report.compare import Group
-from mppo.report.curve import FEWEST, Line
 from mppo.report.read import RunRecord, column, columns, numbers
 from mppo.report.results import averaged_runs, curve, same_point, was_evaluated
 from mppo.report.style import Look, Looks
+from mppo.report.svg import FEWEST, Line
 from mppo.report.text import visible
 
 _MOST_OTHERS = 12

@@ -190,12 +190,10 @@ def _value(name: str, change: Change, foreign: set[str]) -> Any:
 
 def _schedule(item: dict[str, Any], name: str) -> str:
     """The words of a schedule; a function has some if it can be imported."""
-    said = item.get("function")
+    said = item.get("function") if item["kind"] != "schedule" else None
     if item["kind"] == "schedule":
-        try:
+        with contextlib.suppress(BadRequest):
             said = str(settings.from_json(item))
-        except BadRequest:
-            said = None
     if not isinstance(said, str) or not _WORD.fullmatch(said):
         raise NoCommand(f"{flag(name)} follows a schedule that was given from Python")
     _refuse_main(said, "schedule")

@@ -17,8 +17,8 @@ import numpy as np
 from mppo.files.changes import differing
 from mppo.report import text
 from mppo.report.compare import Group, run_settings
-from mppo.report.curve import Line, interval
 from mppo.report.read import Row, RunRecord, column, numbers
+from mppo.report.svg import Line, interval
 from mppo.statistics.scores import final_score
 
 PHASES = ("simulation", "learning", "evaluation")
@@ -67,7 +67,8 @@ def curve(rows: Sequence[Row], values: np.ndarray) -> Line:
 
 def returns(run: RunRecord, evaluated: bool | None = None) -> Line:
     """The returns that are known, of the evaluations or of the batches (where there are none)."""
-    evaluated = was_evaluated(run) if evaluated is None else evaluated
+    if evaluated is None:
+        evaluated = len(returns(run, True).x) > 0
     rows, key = (run.evaluations, "mean_return") if evaluated else (run.metrics, "return_mean")
     line = curve(rows, column(rows, key))
     known = np.isfinite(line.y)

@@ -67,10 +67,8 @@ class _Plain(Callback):
 class Callbacks(Callback):
     """Several as one: all are called, and any of them stops the run."""
 
-    callbacks: list[Callback]
-
     def __init__(self, callbacks: Sequence[Callback | Function]):
-        self.callbacks = [as_callback(one) for one in callbacks]
+        self.callbacks: list[Callback] = [as_callback(one) for one in callbacks]
 
     def on_training_start(self) -> None:
         for one in self.callbacks:
@@ -106,13 +104,10 @@ class BestModel(Callback):
     reads it. With `deterministic`, the mean over the most likely actions decides.
     """
 
-    path: PathLike | None
-    best: float
-
     def __init__(self, path: PathLike | None = None, deterministic: bool = False):
-        self.path = None if path is None else model_file.file_to_save(path)
+        self.path: PathLike | None = None if path is None else model_file.file_to_save(path)
         self._name = "mean_return_deterministic" if deterministic else "mean_return"
-        self.best = float("-inf")
+        self.best: float = -math.inf
 
     def on_training_start(self) -> None:
         evaluation = self.training.run.evaluation
@@ -150,11 +145,9 @@ class StopOnReturn(Callback):
 class StopWithoutImprovement(Callback):
     """Stops the run after that many evaluations in a row none of which was a new best."""
 
-    min_evaluations: int
-    patience: int
-
     def __init__(self, evaluations: int, min_evaluations: int = 0):
-        self.patience, self.min_evaluations = evaluations, min_evaluations
+        self.patience: int = evaluations
+        self.min_evaluations: int = min_evaluations
         self._returns: list[float] = []
 
     def on_training_start(self) -> None:
@@ -170,13 +163,11 @@ class StopWithoutImprovement(Callback):
 class EveryNSteps(Callback):
     """Calls `function(row)` at the first iteration's end at or after each multiple of n steps."""
 
-    function: Callable[[Row], Answer]
-    n: int
-
     def __init__(self, n: int, function: Callable[[Row], Answer]):
         if n < 1:
             raise BadRequest(f"n is {n}; it must be at least 1")
-        self.n, self.function = n, function
+        self.n: int = n
+        self.function: Callable[[Row], Answer] = function
 
     def on_iteration(self, row: Row) -> Answer:
         steps: int = row["steps"]
@@ -210,10 +201,8 @@ class ProgressBar(Callback):
 class PrintRows(Callback):
     """A line for every n-th iteration."""
 
-    every: int
-
     def __init__(self, every: int = 1):
-        self.every = max(every, 1)
+        self.every: int = max(every, 1)
 
     def on_iteration(self, row: Row) -> None:
         if (row["iteration"] + 1) % self.every == 0:

@@ -25,10 +25,10 @@ class Command(NamedTuple):
 COMMANDS = {
     "train": Command("mppo.cli.train", "train a method on an environment", True),
     "resume": Command("mppo.cli.train", "go on with a run that was interrupted", True),
-    "evaluate": Command("mppo.cli.policies", "play episodes of a trained policy"),
-    "video": Command("mppo.cli.policies", "film a trained policy"),
+    "evaluate": Command("mppo.cli.runs", "play episodes of a trained policy"),
+    "video": Command("mppo.cli.runs", "film a trained policy"),
     "report": Command("mppo.cli.runs", "write one HTML page about one run or many"),
-    "export": Command("mppo.cli.policies", "write a policy as ONNX or safetensors"),
+    "export": Command("mppo.cli.runs", "write a policy as ONNX or safetensors"),
     "logs": Command("mppo.cli.runs", "a run as CSV, or in TensorBoard, W&B or Trackio"),
     "paper": Command("mppo.cli.paper", "the paper's tables and figures, run and compared"),
     "sweep": Command("mppo.cli.grids", "a grid of your own: tasks x methods x seeds"),

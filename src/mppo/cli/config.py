@@ -43,7 +43,7 @@ def with_config(words: Sequence[str]) -> list[str]:
 
 def _asked(words: Sequence[str]) -> Any:
     """Where settings come from, as the words say it."""
-    parser = Parser("train", "", (), add_help=False)
+    parser = Parser("train")
     parser.add_argument("--config", nargs="?", const="")
     for names in (["--allow-imports"], ["--tuned"], ["-h", "--help"]):
         parser.add_argument(*names, action="store_true")
@@ -98,7 +98,7 @@ def _with_tuned(words: Sequence[str]) -> list[str]:
 
 def _env_arguments(words: Sequence[str]) -> dict[str, Any]:
     """What the words say of the environment's constructor."""
-    parser = Parser("train", "", (), add_help=False)
+    parser = Parser("train")
     fields.add_env_flags(parser, fields.env_flags(words))
     found, _ = parser.parse_known_args(list(words))
     return fields.env_arguments(vars(found))

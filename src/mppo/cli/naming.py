@@ -139,7 +139,7 @@ def places(words: Sequence[str], swaps: Swaps = ()) -> tuple[str | None, str | N
 
 def swaps_of(words: Sequence[str]) -> Swaps:
     """`--picking KIND` and its like, the last of each axis."""
-    parser = Parser("train", "", (), add_help=False)
+    parser = Parser("train")
     for axis in COMPONENTS:
         parser.add_argument(f"--{axis}", nargs="?", const="")
     found, _ = parser.parse_known_args(words)
@@ -160,7 +160,7 @@ def _look(words: Sequence[str], swaps: Swaps) -> tuple[Parser, Any, list[str]]:
 
 @lru_cache
 def _knowing_all(foreign: Swaps, env: tuple[str, ...]) -> Parser:
-    parser = Parser("train", "", (), add_help=False)
+    parser = Parser("train")
     parser.conflict_handler = "resolve"  # the last one counts: what the words name
     parser.add_argument("-h", "--help", action="store_true")
     for option in OWN:

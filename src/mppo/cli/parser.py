@@ -39,18 +39,16 @@ class HelpShown(SystemExit):
 
 
 class Parser(argparse.ArgumentParser):
-    """An argument parser whose complaints are BadRequests: one line, exit code 2."""
+    """An argument parser whose complaints are BadRequests: one line, exit code 2.
+
+    One without examples only looks at the words, and has no help.
+    """
 
     elsewhere: Callable[[str], str]
     """What to answer to a name of another library's; nothing where there is none."""
 
     def __init__(
-        self,
-        command: str,
-        about: str,
-        examples: Sequence[str],
-        codes: str = CODES,
-        add_help: bool = True,
+        self, command: str, about: str = "", examples: Sequence[str] = (), codes: str = CODES
     ):
         shown = "\n".join(f"  {example}" for example in examples)
         super().__init__(
@@ -59,7 +57,7 @@ class Parser(argparse.ArgumentParser):
             epilog=f"example:\n{shown}\n\nexit codes:\n{textwrap.indent(codes, '  ')}",
             formatter_class=_Formatter,
             allow_abbrev=False,
-            add_help=add_help,
+            add_help=bool(examples),
         )
         self.elsewhere = lambda name: ""
         # -1e-3 is a number as well as -0.001: argparse of Python 3.14 knows it, earlier ones do not
@@ -169,7 +167,8 @@ def file_to_write(name: str, suffixes: Sequence[str] = ()) -> Path:
     if suffixes and path.suffix.lower() not in suffixes:
         raise BadRequest(f'--out is "{name}"; its name must end in {" or ".join(suffixes)}')
     if path.is_dir():
-        raise BadRequest(f'cannot write "{name}": it is a directory')
+        raise BadRequest(f'cannot write "{name}": it is a directory; give a file name')
     if not path.absolute().parent.is_dir():
-        raise BadRequest(f'cannot write "{name}": its directory does not exist')
+        where = "its directory does not exist; give a file name in one that does"
+        raise BadRequest(f'cannot write "{name}": {where}')
     return path

@@ -20,14 +20,12 @@ class _Tracker(ABC):
     Steps told before are not told again after a resume: they would be the same numbers.
     """
 
-    init: dict[str, Any]
-    name: str | None
-    project: str
-
     module_name = ""
 
     def __init__(self, project: str, name: str | None = None, **init: Any):
-        self.project, self.name, self.init = project, name, init
+        self.project: str = project
+        self.name: str | None = name
+        self.init: dict[str, Any] = init
         try:
             self._module: Any = importlib.import_module(self.module_name)
         except ImportError as error:

@@ -10,39 +10,30 @@ import numpy as np
 
 from mppo.report import svg, text
 from mppo.report.style import Look
-from mppo.report.svg import Line, Scale, Summary
+from mppo.report.svg import Line, Scale
 
 
-@dataclass(frozen=True, eq=False)
 class Series:
-    """One entry of a legend: the curves of its seeds, and what is drawn boldly for all."""
+    """One entry of a legend: the curves of its seeds, and what is drawn boldly for all.
 
-    name: str
-    look: Look
-    thin: tuple[Line, ...]
-    bold: Summary
-    number: int | None = None  # of a path: lines that end together share a label
+    The mean goes as far as all lines reach; those beside are left out of it. With a width, all
+    are moving means (a lone curve stays beside its own). Numbered lines that end together share a
+    label.
+    """
 
-    @classmethod
-    def of(
-        cls,
+    def __init__(
+        self,
         name: str,
         look: Look,
         lines: Sequence[Line],
         width: int = 1,
         beside: Sequence[Line] = (),
         number: int | None = None,
-    ) -> Series:
-        """Seeds and their mean as far as all of them reach, and others that it leaves out.
-
-        With a width, all as moving means (a lone curve stays beside its own).
-        """
-        soft = [Line(line.x, svg.moving_mean(line.y, width)) for line in lines]
-        mean = svg.common_part(svg.summarise(soft), soft)
-        if len(lines) + len(beside) > 1:
-            others = [Line(line.x, svg.moving_mean(line.y, width)) for line in beside]
-            return cls(name, look, (*soft, *others), mean, number)
-        return cls(name, look, tuple(lines) if width > 1 else (), mean, number)
+    ):
+        self.name, self.look, self.number = name, look, number
+        soft = [Line(line.x, svg.moving_mean(line.y, width)) for line in (*lines, *beside)]
+        self.bold = svg.common_part(svg.summarise(soft[: len(lines)]), soft[: len(lines)])
+        self.thin = soft if len(soft) > 1 else [*lines, *beside] if width > 1 else []
 
     @property
     def end(self) -> tuple[float, float]:

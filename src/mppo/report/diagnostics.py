@@ -122,7 +122,7 @@ def _series(group: Group, looks: Looks, read: Callable[[RunRecord], Line], width
     others = [line for averaged, line in lines if not averaged and len(line.x)]
     if not taken:  # those that came to their end say nothing of this
         taken, others = others, []
-    return Series.of(group.label, looks[group.label], taken, width, others)
+    return Series(group.label, looks[group.label], taken, width, others)
 
 
 def path_charts(run: RunRecord, limit: int) -> list[Chart]:
@@ -137,7 +137,7 @@ def path_charts(run: RunRecord, limit: int) -> list[Chart]:
         values = columns(run.metrics, key, run.paths)
         lines = [curve(run.metrics, values[:, path]) for path in range(run.paths)]
         series = [
-            Series.of(f"path {path}", Look.number(path), [line], number=path)
+            Series(f"path {path}", Look.number(path), [line], number=path)
             for path, line in enumerate(lines)
         ]
         charts.append(Chart(title, series, hint, WIDE, limit=limit))

@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 from mppo.cli import COMMANDS, function_of, main
-from mppo.cli.completion import options_by_command
 from mppo.cli.paper import JOBS
 from mppo.cli.parser import Parser
 from mppo.cli.train import parsed
+from mppo.cli.vocabulary import options_by_command
 from mppo.errors import BadRequest
 
 ROOT = Path(__file__).parents[2]

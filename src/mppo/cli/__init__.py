@@ -34,11 +34,11 @@ COMMANDS = {
     "sweep": Command("mppo.cli.grids", "a grid of your own: tasks x methods x seeds"),
     "zoo": Command("mppo.cli.zoo", "settings that are known to work, with their returns"),
     "search": Command("mppo.cli.grids", "search for better settings with Optuna", True),
-    "methods": Command("mppo.cli.listing", "list the methods and what they differ in"),
-    "envs": Command("mppo.cli.listing", "list the tasks of the paper"),
+    "methods": Command("mppo.cli.vocabulary", "list the methods and what they differ in"),
+    "envs": Command("mppo.cli.vocabulary", "list the tasks of the paper"),
     "bench": Command("mppo.cli.bench", "measure speed, memory and start-up on this machine"),
     "demo": Command("mppo.cli.demo", "the paper's motivating example on the Maze, in minutes"),
-    "completion": Command("mppo.cli.completion", "print a script that completes words on TAB"),
+    "completion": Command("mppo.cli.vocabulary", "print a script that completes words on TAB"),
 }
 
 OVERVIEW = """\

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,18 +20,6 @@ BEST = 15
 """Trials in the table of the best."""
 
 
-class Drawing(NamedTuple):
-    """Points, and a line where one helps; the template draws them."""
-
-    title: str
-    width: int
-    height: int
-    points: list[tuple[str, str, str, str]]  # x, y, state, what it says when pointed at
-    line: Visible
-    across: list[tuple[float, str]]  # places on the axes, and their names
-    up: list[tuple[float, str]]
-
-
 def page(
     title: str,
     trials: Sequence[Trial],
@@ -43,12 +31,13 @@ def page(
     scored = [one for one in trials if one.value is not None and np.isfinite(one.value)]
     complete = [one for one in scored if one.state == "complete"]
     ranked = sorted(complete, key=lambda one: (-(one.value or 0.0), one.number))[:BEST]
+    y = fit_scale(np.array([one.value for one in scored], float), HEIGHT)
     fields = list(dict.fromkeys(name for one in trials for name in one.values))
     shown = {
         "title": title,
         "said": _said(trials, wanted),
-        "history": _history(scored),
-        "slices": [_slice(scored, name, name in logs) for name in fields],
+        "history": _history(scored, y),
+        "slices": [_slice(scored, y, name, name in logs) for name in fields],
         "importances": [  # field, share, length of its bar
             (name, f"{share:.2f}", coordinate(400 * share)) for name, share in importances.items()
         ],
@@ -78,10 +67,10 @@ def _shown(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
-def _history(scored: Sequence[Trial]) -> Drawing:
+def _history(scored: Sequence[Trial], y: Scale) -> dict[str, Any]:
     """Every trial in its order, and the best of the complete ones so far."""
     x = Scale(-0.5, max([1, *(one.number for one in scored)]) + 0.5, WIDE)
-    y, best, line = _upwards(scored), -np.inf, ""
+    best, line = -np.inf, ""
     for one in scored:
         if one.state == "complete" and one.value is not None and one.value > best:
             across, up = coordinate(x(one.number).item()), coordinate(y(one.value).item())
@@ -90,17 +79,13 @@ def _history(scored: Sequence[Trial]) -> Drawing:
     line += f"H{WIDE}" if line else ""
     ticks = [(x(at).item(), f"{at:g}") for at in x.ticks(8) if at == int(at)]
     places = [x(one.number).item() for one in scored]
-    title = "Scores, and the best so far"
-    return Drawing(
-        title, WIDE, HEIGHT, _points(scored, places, y), Visible(line), ticks, _levels(y)
-    )
+    return _drawing("Scores, and the best so far", WIDE, y, scored, places, ticks, line)
 
 
-def _slice(scored: Sequence[Trial], name: str, log: bool) -> Drawing:
+def _slice(scored: Sequence[Trial], y: Scale, name: str, log: bool) -> dict[str, Any]:
     """The scores over the values of one field."""
     those = [one for one in scored if name in one.values]
     values = [one.values[name] for one in those]
-    y = _upwards(scored)
     if values and all(type(value) in (int, float) for value in values):
         at = np.array(values, float)
         x = (fit_log_scale(at, NARROW) if log else None) or fit_scale(at, NARROW)
@@ -112,24 +97,26 @@ def _slice(scored: Sequence[Trial], name: str, log: bool) -> Drawing:
         middle = {kind: NARROW * (n + 0.5) / len(kinds) for n, kind in enumerate(kinds)}
         places = [middle[_shown(value)] for value in values]
         ticks = [(at, kind) for kind, at in middle.items()]
-    return Drawing(name, NARROW, HEIGHT, _points(those, places, y), Visible(""), ticks, _levels(y))
+    return _drawing(name, NARROW, y, those, places, ticks)
 
 
-def _upwards(scored: Sequence[Trial]) -> Scale:
-    return fit_scale(np.array([one.value for one in scored], float), HEIGHT)
-
-
-def _levels(y: Scale) -> list[tuple[float, str]]:
-    return [(y(level).item(), f"{level:g}") for level in y.ticks(4)]
-
-
-def _points(those: Sequence[Trial], places: Sequence[float], y: Scale) -> list[Any]:
-    return [
+def _drawing(
+    title: str,
+    width: int,
+    y: Scale,
+    those: Sequence[Trial],
+    places: Sequence[float],
+    ticks: list[tuple[float, str]],
+    line: str = "",
+) -> dict[str, Any]:
+    """Trials at their places, and a line where one helps; the template draws them."""
+    points = [  # x, y, state, what it says when pointed at
         (
-            coordinate(at),
-            coordinate(y(one.value or 0.0).item()),
-            one.state,
+            *(coordinate(at), coordinate(y(one.value or 0.0).item()), one.state),
             f"trial {one.number}, {one.state}: {one.value:.2f}",
         )
         for one, at in zip(those, places, strict=True)
     ]
+    up = [(y(level).item(), f"{level:g}") for level in y.ticks(4)]
+    shown = {"title": title, "width": width, "height": HEIGHT, "across": ticks, "up": up}
+    return {**shown, "points": points, "line": Visible(line)}

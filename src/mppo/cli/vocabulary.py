@@ -1,4 +1,5 @@
-"""`mppo completion`: scripts that complete commands, methods, tasks, flags and their values.
+"""What there is to choose from: `mppo methods`, `mppo envs`, and `mppo completion`, whose scripts
+complete commands, methods, tasks, flags and their values.
 
 What can be written is read off the parsers' own actions, when the script is made.
 """
@@ -8,6 +9,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import io
+import json
 
 from mppo.algorithm.methods import COMPONENTS, METHODS
 from mppo.cli import COMMANDS, function_of
@@ -15,6 +17,7 @@ from mppo.cli.naming import parser_for
 from mppo.cli.paper import JOBS
 from mppo.cli.parser import HelpShown, Parser, one_of
 from mppo.envs import TASKS
+from mppo.files.settings import to_json
 
 ABOUT = """\
 Print a script that lets the shell complete mppo's commands, methods, tasks,
@@ -23,6 +26,10 @@ flags and their values on TAB. It needs no Python when TAB is pressed.
   bash  mppo completion bash > ~/.local/share/bash-completion/completions/mppo
   zsh   mppo completion zsh > ~/.zfunc/_mppo   (a folder of $fpath)
   fish  mppo completion fish > ~/.config/fish/completions/mppo.fish"""
+SHOWN = (  # of a task, to programs
+    *("id", "name", "observation_size", "action", "horizon", "trpo_steps", "ppo_steps"),
+    "description",
+)
 SHELLS = ("bash", "zsh", "fish")
 FIRST = {"train": " ".join(METHODS), "paper": " ".join(JOBS), "completion": " ".join(SHELLS)}
 """What follows some commands."""
@@ -32,6 +39,49 @@ _NAMES_OF_FILES = ("FILE", "DIR", "FOLDER", "PATH")
 
 Values = dict[str, str | None]
 """Flags with the words that each takes: FILES, nothing for any word, None for a switch."""
+
+
+def methods(words: list[str]) -> int:
+    """Print what the methods differ in, in lines that fit into 80 columns."""
+    example = "mppo methods --json | python -m json.tool"
+    as_json = _wants_json("methods", "List the methods.", example, words)
+    rows = [{"name": name, "method": to_json(method)} for name, method in METHODS.items()]
+    if as_json:
+        print(json.dumps(rows, indent=2))
+        return 0
+    print(f"{'method':<24}{'paths':>5}  {'picking':<12}{'value':<12}{'replaces':<9} bonus")
+    for row in rows:
+        m, name = row["method"], row["name"]
+        several = m["paths"] > 1
+        cells = (m["picking"]["kind"], m["value"], m["replacement"]) if several else ("-",) * 3
+        bonus = m["exploration"]["kind"]
+        print(f"{name:<24}{m['paths']:>5}  {cells[0]:<12}{cells[1]:<12}{cells[2]:<9} {bonus}")
+    return 0
+
+
+def envs(words: list[str]) -> int:
+    """Print the tasks of the paper, in lines that fit into 80 columns."""
+    as_json = _wants_json("envs", "List the tasks of the paper.", "mppo envs", words)
+    if as_json:
+        details = lambda task: {field: getattr(task, field) for field in SHOWN}
+        rows = [{**details(task), "native_vector": True} for task in TASKS]
+        print(json.dumps(rows, indent=2))
+        return 0
+    for task in TASKS:
+        print(f"{task.id}  ({task.name} in the paper)")
+        print(f"    {task.description}")
+        print(
+            f"    observation {task.observation_size}, action: {task.action}, horizon "
+            f"{task.horizon}, budget {task.trpo_steps:,} (trpo), {task.ppo_steps:,} (ppo)"
+        )
+    print("\nAny other registered Gymnasium environment can be trained on, too.")
+    return 0
+
+
+def _wants_json(command: str, about: str, example: str, words: list[str]) -> bool:
+    parser = Parser(command, about, [example])
+    parser.add_argument("--json", action="store_true", help="all details, for programs")
+    return parser.parse_args(words).json
 
 
 def completion(words: list[str]) -> int:

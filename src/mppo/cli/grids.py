@@ -203,7 +203,4 @@ def _publish(trials: Trials) -> None:
             f"{wanted.seeds - 1}.\n# mppo train --config FILE repeats its first run.\n"
         )
         write_atomically(trials.root / "best.toml", (head + wanted.config(best.values)).encode())
-    logs = {name for name, one in wanted.space.items() if getattr(one, "log", False)}
-    title = f"Search: {wanted.method} on {wanted.env}"
-    text = page(title, trials.all(), wanted.trials, trials.importances(), logs)
-    write_atomically(trials.root / "search.html", text.encode())
+    write_atomically(trials.root / "search.html", page(trials).encode())

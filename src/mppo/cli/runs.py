@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import importlib.util
 import json
 import os
@@ -11,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mppo.cli.parser import Parser, file_to_write, number, whole_number
+from mppo.cli.parser import NotReadable, Parser, file_to_write, number, whole_number
 from mppo.errors import BadRequest, StorageFault
 
 if TYPE_CHECKING:
@@ -183,7 +182,7 @@ def _size(text: str) -> tuple[int, int]:
     """
     found = re.fullmatch(r"(\d{2,4})x(\d{2,4})", text)
     if found is None:
-        raise argparse.ArgumentTypeError(
+        raise NotReadable(
             f'"{text}" is not a size; write for example 640x480 (10 to 9999 pixels each)'
         )
     return int(found[1]), int(found[2])

@@ -20,7 +20,6 @@ from mppo.training.options import Options
 if TYPE_CHECKING:
     from mppo.algorithm.methods import Method
     from mppo.files.run_directory import RunDirectory
-    from mppo.loggers import Logger
     from mppo.machine.signals import Interrupts
     from mppo.training.run import Run
 
@@ -42,11 +41,11 @@ def train(words: list[str], interrupts: Interrupts) -> int:
     from mppo.files.run_directory import RunDirectory
 
     options.wrappers = [imported_wrapper(name) for name in options.wrappers]
-    loggers = loggers_of(options)
+    options.loggers = loggers_of(options)
     run = Options.among(vars(options)).run(method, options.env, env_kwargs)
     name = options.method
     directory = RunDirectory(options.out or _free_directory(run.task.name, name, options.seed))
-    return _carry_out(run, directory, name, options, interrupts, loggers)
+    return _carry_out(run, directory, name, options, interrupts)
 
 
 def parsed(words: list[str]) -> tuple[Any, Method, dict[str, Any]]:
@@ -63,22 +62,12 @@ def parsed(words: list[str]) -> tuple[Any, Method, dict[str, Any]]:
 def _with_dashes(words: list[str]) -> list[str]:
     """--batch_size is --batch-size; names of arguments to environments stay as they are."""
     end = words.index("--") if "--" in words else len(words)
-    found = []
-    for word in words[:end]:
-        start, equals, value = word.partition("=")
-        if word.startswith("--") and not word.startswith("--env."):
-            start = start.replace("_", "-")
-        found.append(start + equals + value)
-    return found + words[end:]
+    dashed = lambda found: found[0].replace("_", "-")
+    return [re.sub(r"^--(?!env\.)[^=]*", dashed, word) for word in words[:end]] + words[end:]
 
 
 def _carry_out(
-    run: Run,
-    directory: RunDirectory,
-    method_name: str,
-    options: Any,
-    interrupts: Interrupts,
-    loggers: list[Logger],
+    run: Run, directory: RunDirectory, method_name: str, options: Any, interrupts: Interrupts
 ) -> int:
     """Train from the beginning or from where it was left, showing progress."""
     from mppo.cli.progress import Progress
@@ -91,8 +80,7 @@ def _carry_out(
             if directory.finished:
                 print(f"{directory.path} is finished already")
                 return 0
-        asked = Options.among(vars(options) | {"loggers": loggers})
-        training = begin(run, directory, method_name, asked)
+        training = begin(run, directory, method_name, Options.among(vars(options)))
         if directory.aside is not None and not options.quiet:
             print(f"the run that was there is now {directory.aside}")
         if directory.passed_over:
@@ -156,4 +144,5 @@ def resume(words: list[str], interrupts: Interrupts) -> int:
         workers,
     )
     options.tensorboard |= (directory.path / "tensorboard").is_dir()  # curves without a gap
-    return _carry_out(run, directory, old.method_name, options, interrupts, loggers_of(options))
+    options.loggers = loggers_of(options)
+    return _carry_out(run, directory, old.method_name, options, interrupts)

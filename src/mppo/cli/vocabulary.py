@@ -6,7 +6,6 @@ What can be written is read off the parsers' own actions, when the script is mad
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import io
 import json
@@ -95,20 +94,17 @@ def completion(words: list[str]) -> int:
 
 def values_of_options(parser: Parser) -> Values:
     """The flags of a parser, with what each takes."""
-    return {
-        flag: _values(flag, action)
-        for flag, action in sorted(parser.options.items())
-        if flag.startswith("--")
-    }
-
-
-def _values(flag: str, action: argparse.Action) -> str | None:
-    metavar = str(action.metavar)
-    if action.nargs == 0:
-        return None
-    if metavar.startswith("{"):
-        return metavar.strip("{}").replace(",", " ")
-    return FILES if metavar in _NAMES_OF_FILES else " ".join(COMPONENTS.get(flag[2:], ()))
+    found: Values = {}
+    for flag, action in sorted(parser.options.items()):
+        metavar = str(action.metavar)
+        if action.nargs == 0:
+            found[flag] = None
+        elif metavar.startswith("{"):
+            found[flag] = metavar.strip("{}").replace(",", " ")
+        else:
+            kinds = " ".join(COMPONENTS.get(flag[2:], ()))
+            found[flag] = FILES if metavar in _NAMES_OF_FILES else kinds
+    return {flag: words for flag, words in found.items() if flag.startswith("--")}
 
 
 def options_by_command() -> dict[str, Values]:

@@ -137,7 +137,6 @@ class Loggers:
                 raise
             except Exception as error:
                 self._leave_out(logger, error)
-        self._scalars = Scalars()
         for record in records(earlier):
             self(record)
 

@@ -27,7 +27,11 @@ class TensorBoard:
     def __init__(self, folder: PathLike | None = None):
         self.folder = None if folder is None else Path(folder)
         self._writer: Any = None
-        _tensorboardx()  # a missing extra is said now, not after hours
+        try:  # a missing extra is said now, not after hours
+            self._library: Any = importlib.import_module("tensorboardX")
+        except ImportError as error:
+            needs = "TensorBoard events need tensorboardX"
+            raise BadRequest(f'{needs}: pip install "mppo[tensorboard]"') from error
 
     def start(self, described: Row, folder: Path | None, steps: int) -> int:
         """Continue the event files that are there."""
@@ -43,7 +47,7 @@ class TensorBoard:
         purge = None if written is None else first
         # names hold the time in seconds: two files of one second would be one without the number
         number = f".{len(files):05d}"
-        self._writer = _tensorboardx().SummaryWriter(
+        self._writer = self._library.SummaryWriter(
             str(self.folder), purge_step=purge, filename_suffix=number
         )
         return first
@@ -83,12 +87,3 @@ def _steps(file: Path) -> Iterator[int]:
         if event.HasField("summary"):
             yield int(event.step)
         at = end + 4
-
-
-def _tensorboardx() -> Any:
-    try:
-        return importlib.import_module("tensorboardX")
-    except ImportError as error:
-        raise BadRequest(
-            'TensorBoard events need tensorboardX: pip install "mppo[tensorboard]"'
-        ) from error

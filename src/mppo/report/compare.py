@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -124,7 +125,9 @@ def _group(task: str, label: str, members: list[RunRecord], several: bool) -> Gr
     steps = members[0].described.get("steps")
     budget = steps if several and type(steps) is int else None
     words = "" if not several else f" · {as_text(steps) if budget is None else f'{budget:,}'} steps"
-    runs = tuple(sorted(members, key=lambda run: (_seed(run), run.name)))
+    seed = lambda run: run.described.get("seed")
+    place = lambda run: (seed(run) if isinstance(seed(run), int) else math.inf, run.name)
+    runs = tuple(sorted(members, key=place))
     return Group(task, label + words, _base(members[0]), runs, label, budget)
 
 
@@ -176,8 +179,3 @@ def _base(run: RunRecord) -> str:
     """The method's name, or that of the named method that is nearest to it."""
     name = run.word("method_name")
     return nearest(run.method) if name == "custom" and run.method else visible(name, LONGEST_LABEL)
-
-
-def _seed(run: RunRecord) -> float:
-    seed = run.described.get("seed")
-    return seed if isinstance(seed, int) else float("inf")

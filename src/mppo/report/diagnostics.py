@@ -50,10 +50,6 @@ class Measure(NamedTuple):
     may_be_log: bool = False
     compute: Callable[[RunRecord], np.ndarray] | None = None  # where it is no column of a log
 
-    def read(self, run: RunRecord) -> np.ndarray:
-        """Its value in each iteration."""
-        return self.compute(run) if self.compute else column(run.metrics, self.key)
-
 
 _BATCH = "Mean over the episodes that ended in the batch."
 _ENTROPY = "Of the policy that the iteration improved, in nats."
@@ -98,7 +94,8 @@ def training(groups: Sequence[Group], looks: Looks, limit: int) -> list[Chart]:
     note = f" Moving mean over {width} iterations." if width > 1 else ""
     charts = []
     for measure in (*MEASURES, *_others(groups)):
-        read = lambda run, measure=measure: curve(run.metrics, measure.read(run))
+        values = measure.compute or (lambda run, key=measure.key: column(run.metrics, key))
+        read = lambda run, values=values: curve(run.metrics, values(run))
         series = [_series(group, looks, read, width) for group in groups]
         charts.append(
             Chart(

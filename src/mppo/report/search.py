@@ -13,33 +13,31 @@ from mppo.report.svg import Scale, coordinate, fit_log_scale, fit_scale
 from mppo.report.text import Visible
 
 if TYPE_CHECKING:
-    from mppo.experiments.trials import Trial
+    from mppo.experiments.trials import Trial, Trials
 
 WIDE, NARROW, HEIGHT = 900, 280, 180  # of drawings, without their margins
 BEST = 15
 """Trials in the table of the best."""
 
 
-def page(
-    title: str,
-    trials: Sequence[Trial],
-    wanted: int,
-    importances: dict[str, float],
-    logs: set[str],
-) -> str:
-    """The whole HTML file; fields in `logs` are drawn on a logarithmic axis."""
+def page(found: Trials) -> str:
+    """The whole HTML file; fields that are searched by their size are drawn so."""
+    search, trials = found.search, found.all()
+    # choices have no scale
+    logs = {name for name, one in search.space.items() if getattr(one, "log", False)}
     scored = [one for one in trials if one.value is not None and np.isfinite(one.value)]
     complete = [one for one in scored if one.state == "complete"]
     ranked = sorted(complete, key=lambda one: (-(one.value or 0.0), one.number))[:BEST]
     y = fit_scale(np.array([one.value for one in scored], float), HEIGHT)
     fields = list(dict.fromkeys(name for one in trials for name in one.values))
     shown = {
-        "title": title,
-        "said": _said(trials, wanted),
+        "title": f"Search: {search.method} on {search.env}",
+        "said": _said(trials, search.trials),
         "history": _history(scored, y),
         "slices": [_slice(scored, y, name, name in logs) for name in fields],
         "importances": [  # field, share, length of its bar
-            (name, f"{share:.2f}", coordinate(400 * share)) for name, share in importances.items()
+            (name, f"{share:.2f}", coordinate(400 * share))
+            for name, share in found.importances().items()
         ],
         "columns": ["trial", "mean final score", *fields],
         "best": [[str(one.number), f"{one.value:.2f}", *_cells(one, fields)] for one in ranked],

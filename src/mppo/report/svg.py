@@ -186,12 +186,10 @@ def coordinate(number: float) -> str:
 def line_path(line: Line, x: Scale, y: Scale, limit: int) -> Visible:
     """A curve as path data; it is broken where nothing is known."""
     keep = kept_points(line.y, limit)
-    words, pen = [], "M"
-    for across, up in zip(x(line.x[keep]).tolist(), y(line.y[keep]).tolist(), strict=True):
-        if math.isfinite(up):
-            words.append(f"{pen}{coordinate(across)} {coordinate(up)}")
-        pen = "L" if math.isfinite(up) else "M"
-    return Visible("".join(words))
+    across, up = x(line.x[keep]), y(line.y[keep])
+    points = [f"{coordinate(a)} {coordinate(b)}" for a, b in zip(across, up, strict=True)]
+    spans = stretches(np.isfinite(up))
+    return Visible("".join(f"M{'L'.join(points[a:b])}" for a, b in spans))
 
 
 def band_path(summary: Summary, x: Scale, y: Scale, limit: int) -> Visible:

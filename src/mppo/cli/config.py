@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mppo.algorithm.methods import COMPONENTS, METHODS
 from mppo.cli import fields
@@ -14,9 +14,6 @@ from mppo.errors import BadRequest
 from mppo.files.changes import env_flags
 from mppo.files.foreign_names import flag
 from mppo.files.settings import kind_of, unknown_method
-
-if TYPE_CHECKING:
-    from mppo.files.config_file import Config
 
 NOT_IN_FILES = ("config", "tuned", "print_config", "allow_imports", "help")
 """Options that a file cannot have: it is read because of the first, and may not allow itself more
@@ -85,7 +82,7 @@ def _with_tuned(words: Sequence[str]) -> list[str]:
     method, env = places(words)
     if method is None or env is None:
         raise BadRequest("--tuned needs METHOD and ENV: mppo train METHOD ENV --tuned")
-    found: Config = tuned.as_config(tuned.find(method, env, _env_arguments(words)))
+    found = tuned.as_config(tuned.find(method, env, _env_arguments(words)))
     swaps = dict(swaps_of(words))
     kinds = {axis: kind_of(getattr(METHODS[method], axis)) for axis in swaps}
     given = _without_swapped(kinds | found.settings, swaps)

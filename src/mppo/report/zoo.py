@@ -92,7 +92,7 @@ def _theirs(entries: Sequence[Tuned]) -> Section:
             "method": one.method,
             "published": said(other),
             "actions": other.actions,
-            "ours": _number(other.beside(one)),
+            "ours": NOT_MEASURED if (ours := other.beside(one)) is None else f"{ours:.1f}",
             "verdict": other.verdict(one),
             "source": other.source,
         }
@@ -115,7 +115,3 @@ def _settings(entries: Sequence[Tuned]) -> Section:
         for one in entries
     ]
     return Section.of_rows("Settings", (), rows)
-
-
-def _number(value: float | None) -> str:
-    return NOT_MEASURED if value is None else f"{value:.1f}"

@@ -27,6 +27,9 @@ RESUME = """\
 Go on with an interrupted run. It ends with the same bits as if it had never
 been interrupted. A finished run is left as it is. Where no checkpoint is good,
 nothing is changed; --from-scratch then starts the same run anew."""
+TAKEN = ("from_scratch", "checkpoint_every", "workers", "step_timeout", "engine", "address")
+ALSO = ("tensorboard", "wandb", "trackio", "quiet", "allow_imports")
+"""Options of `mppo train` that `mppo resume` takes."""
 
 
 def train(words: list[str], interrupts: Interrupts) -> int:
@@ -109,9 +112,7 @@ def resume(words: list[str], interrupts: Interrupts) -> int:
     """Take up a run from its newest good checkpoint."""
     parser = Parser("resume", RESUME, ["mppo resume runs/maze"], CODES)
     parser.add_argument("dir", metavar="DIR", help="the run directory")
-    taken = ("from_scratch", "checkpoint_every", "workers", "step_timeout", "engine", "address")
-    shown = ("tensorboard", "wandb", "trackio", "quiet", "allow_imports")
-    for option in (*fields.options_of(Options, *taken), *fields.options_of(Shown, *shown)):
+    for option in (*fields.options_of(Options, *TAKEN), *fields.options_of(Shown, *ALSO)):
         fields.add_option(parser, option)
     options = parser.parse_args(words)
 

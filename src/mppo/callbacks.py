@@ -8,55 +8,29 @@ False. A plain function `f(event, row)` will do, too; so will a list of either.
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from mppo.errors import BadRequest
 from mppo.files import model_file
+from mppo.files.reader import PathLike, Row
 
 if TYPE_CHECKING:
-    from mppo.training.run import Run
-
-Row = dict[str, Any]
+    from mppo.training.loop import Training
 
 Answer = bool | None
 Function = Callable[[str, Row], Answer]
 
 
-class Situation(Protocol):
-    """What a callback can see: the training that calls it."""
-
-    @property
-    def run(self) -> Run:
-        """The run: state, environments, `trajectories`, `agent()`, `snapshot()`."""
-        ...
-
-    @property
-    def folder(self) -> Path | None:
-        """The run directory, if there is one."""
-        ...
-
-    @property
-    def took(self) -> Row:
-        """Seconds of the last iteration: its row of timing.jsonl."""
-        ...
-
-    @property
-    def evaluations(self) -> list[Row]:
-        """All evaluations so far, those of earlier sessions included."""
-        ...
-
-    def description(self) -> Row:
-        """What `run.json` says."""
-        ...
-
-
 class Callback:
-    """Override what you need; `self.training` is there from `on_training_start` on."""
+    """Override what you need; `self.training` is there from `on_training_start` on.
 
-    training: Situation
+    Of it a callback may see `run` (state, environments, `trajectories`, `agent()`, `snapshot()`),
+    `folder` (the run directory, if there is one), `took` (seconds of the last iteration),
+    `evaluations` (all so far, those of earlier sessions included) and `description()` (`run.json`).
+    """
+
+    training: Training
 
     def on_training_start(self) -> None:
         """Before the first iteration."""
@@ -93,10 +67,8 @@ class _Plain(Callback):
 class Callbacks(Callback):
     """Several as one: all are called, and any of them stops the run."""
 
-    callbacks: list[Callback]
-
     def __init__(self, callbacks: Sequence[Callback | Function]):
-        self.callbacks = [as_callback(one) for one in callbacks]
+        self.callbacks: list[Callback] = [as_callback(one) for one in callbacks]
 
     def on_training_start(self) -> None:
         for one in self.callbacks:
@@ -132,17 +104,14 @@ class BestModel(Callback):
     reads it. With `deterministic`, the mean over the most likely actions decides.
     """
 
-    path: str | os.PathLike[str] | None
-    best: float
-
-    def __init__(self, path: str | os.PathLike[str] | None = None, deterministic: bool = False):
-        self.path = None if path is None else model_file.file_to_save(path)
+    def __init__(self, path: PathLike | None = None, deterministic: bool = False):
+        self.path: PathLike | None = None if path is None else model_file.file_to_save(path)
         self._name = "mean_return_deterministic" if deterministic else "mean_return"
-        self.best = float("-inf")
+        self.best: float = -math.inf
 
     def on_training_start(self) -> None:
-        beside = self.training.run.evaluation.deterministic_episodes
-        if self._name == "mean_return_deterministic" and not beside:
+        evaluation = self.training.run.evaluation
+        if self._name == "mean_return_deterministic" and not evaluation.deterministic_episodes:
             raise BadRequest(
                 "BestModel(deterministic=True) compares episodes with the most likely actions, and "
                 "none are played; give eval_deterministic_episodes=10, for example"
@@ -176,11 +145,9 @@ class StopOnReturn(Callback):
 class StopWithoutImprovement(Callback):
     """Stops the run after that many evaluations in a row none of which was a new best."""
 
-    min_evaluations: int
-    patience: int
-
     def __init__(self, evaluations: int, min_evaluations: int = 0):
-        self.patience, self.min_evaluations = evaluations, min_evaluations
+        self.patience: int = evaluations
+        self.min_evaluations: int = min_evaluations
         self._returns: list[float] = []
 
     def on_training_start(self) -> None:
@@ -196,13 +163,11 @@ class StopWithoutImprovement(Callback):
 class EveryNSteps(Callback):
     """Calls `function(row)` at the first iteration's end at or after each multiple of n steps."""
 
-    function: Callable[[Row], Answer]
-    n: int
-
     def __init__(self, n: int, function: Callable[[Row], Answer]):
         if n < 1:
             raise BadRequest(f"n is {n}; it must be at least 1")
-        self.n, self.function = n, function
+        self.n: int = n
+        self.function: Callable[[Row], Answer] = function
 
     def on_iteration(self, row: Row) -> Answer:
         steps: int = row["steps"]
@@ -236,10 +201,8 @@ class ProgressBar(Callback):
 class PrintRows(Callback):
     """A line for every n-th iteration."""
 
-    every: int
-
     def __init__(self, every: int = 1):
-        self.every = max(every, 1)
+        self.every: int = max(every, 1)
 
     def on_iteration(self, row: Row) -> None:
         if (row["iteration"] + 1) % self.every == 0:

@@ -39,7 +39,7 @@ def three_parts(monkeypatch):
 @pytest.mark.usefixtures("three_parts")
 def test_a_failing_part_does_not_stop_the_rest(tmp_path, capsys):
     files = ["--json", str(tmp_path / "b.json"), "--markdown", str(tmp_path / "b.md")]
-    assert bench.main("bench", files) == 0
+    assert bench.bench(files) == 0
     out = capsys.readouterr().out
     assert "this / that" in out
     assert "rates failed: RuntimeError: no luck" in out
@@ -58,7 +58,7 @@ def test_interruption_shows_what_there_is(monkeypatch, capsys):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(session, "PARTS", {"limit": works, "rates": interrupted})
-    assert bench.main("bench", []) == 130
+    assert bench.bench([]) == 130
     captured = capsys.readouterr()
     assert "this / that" in captured.out
     assert "interrupted" in captured.err
@@ -78,12 +78,12 @@ def test_interruption_shows_what_there_is(monkeypatch, capsys):
 )
 def test_misuse(words, message):
     with pytest.raises(BadRequest, match=message):
-        bench.main("bench", words)
+        bench.bench(words)
 
 
 def test_unknown_option():
     with pytest.raises(BadRequest, match=r'"--quik"; did you mean "--quick"'):
-        bench.main("bench", ["--quik"])
+        bench.bench(["--quik"])
 
 
 def test_the_command_that_measures_the_same_again():

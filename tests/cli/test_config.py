@@ -6,7 +6,8 @@ import tomllib
 import pytest
 
 from mppo.cli.config import NOT_IN_FILES
-from mppo.cli.train import _own_fields, parsed
+from mppo.cli.naming import OWN
+from mppo.cli.train import parsed
 from tests.cli.test_cli import TINY, run, train
 
 MAZE = ["mp-trpo", "mppo/Maze-v0"]
@@ -46,7 +47,7 @@ def test_a_printed_config_leads_to_the_same_run(words, file, capsys):
     file.write_text(capsys.readouterr().out)
     here = parsed(words)
     there = parsed(["--config", str(file), "--allow-imports"])
-    own = [option.name for option in _own_fields() if option.name not in NOT_IN_FILES]
+    own = [option.name for option in OWN if option.name not in NOT_IN_FILES]
     for name in ("method", "env", *own):
         values = [getattr(found[0], name) for found in (here, there)]
         assert values[0] == values[1] or not any(values), name  # () or []

@@ -11,8 +11,7 @@ from rich.console import Console
 
 from mppo.algorithm.methods import METHODS
 from mppo.cli import progress
-from mppo.cli.live import MOST_PATHS, Shown, interesting, view
-from mppo.cli.progress import Progress
+from mppo.cli.progress import MOST_PATHS, Progress, Shown, interesting, view
 
 
 def shown(paths, picked=0, known=None, **more):

@@ -1,7 +1,6 @@
 """Whatever is typed: the method that was named, or help, or one line; never another method."""
 
 import contextlib
-import importlib
 import io
 import sys
 from collections import Counter
@@ -12,10 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mppo.algorithm.methods import COMPONENTS, METHODS
-from mppo.cli import COMMANDS, fields, naming
+from mppo.cli import COMMANDS, fields, function_of, naming
+from mppo.cli.naming import parser_for
 from mppo.cli.paper import JOBS
 from mppo.cli.parser import Parser
-from mppo.cli.train import _own_fields, _with_dashes, parsed, parser_for
+from mppo.cli.train import _with_dashes, parsed
 from mppo.errors import BadRequest
 from mppo.files import changes as telling
 from mppo.files.changes import changes
@@ -266,7 +266,7 @@ def test_changes_are_what_the_command_line_would_write(data):
 
 def test_every_known_option_takes_the_same_number_of_values_everywhere():
     """The first parser knows all options by these numbers: it and the second one must agree."""
-    first = naming._knowing_all(_own_fields(), (), ())
+    first = naming._knowing_all((), ())
     wanted = {flag: action.nargs for flag, action in first.options.items()}
     for name, method in METHODS.items():
         for axis, kinds in COMPONENTS.items():
@@ -310,9 +310,8 @@ def test_random_words_after_other_commands_are_parsed_or_refused(command, monkey
         raise Accepted
 
     monkeypatch.setattr(Parser, "parse_args", parse_args)
-    module = importlib.import_module(COMMANDS[command[0]].module)
     more = (None,) if COMMANDS[command[0]].stops_at_boundaries else ()
-    carry_out = lambda words: module.main(command[0], [*command[1:], *words], *more)
+    carry_out = lambda words: function_of(command[0])([*command[1:], *words], *more)
     found = set()
 
     @given(st.integers(0, 2**32))

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from mppo.cli.search import _publish
+from mppo.cli.grids import _publish
 from mppo.cli.train import parsed
 from mppo.errors import BadRequest, LearningFault
 from mppo.experiments.search import Choices, Numbers, read

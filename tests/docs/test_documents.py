@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from mppo.cli import COMMANDS, main
-from mppo.cli.completion import options_by_command
+from mppo.cli import COMMANDS, function_of, main
 from mppo.cli.paper import JOBS
 from mppo.cli.parser import Parser
 from mppo.cli.train import parsed
+from mppo.cli.vocabulary import options_by_command
 from mppo.errors import BadRequest
 
 ROOT = Path(__file__).parents[2]
@@ -118,7 +118,7 @@ def parse_alone(tmp_path, monkeypatch):
         monkeypatch.setattr(Parser, "parse_args", parse_args)
         more = (None,) if command.stops_at_boundaries else ()
         with pytest.raises((Accepted, SystemExit)) as ended:
-            importlib.import_module(command.module).main(words[0], words[1:], *more)
+            function_of(words[0])(words[1:], *more)
         assert not isinstance(ended.value, SystemExit) or not ended.value.code
         monkeypatch.setattr(Parser, "parse_args", really)
 

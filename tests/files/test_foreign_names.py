@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from mppo.algorithm.methods import METHODS, Method
-from mppo.cli.train import parsed, parser_for
+from mppo.cli.naming import parser_for
+from mppo.cli.train import parsed
 from mppo.errors import BadRequest
 from mppo.files.foreign_names import NAMES, answer, flag, keyword
 from mppo.files.settings import overridden

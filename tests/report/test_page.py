@@ -219,10 +219,10 @@ def test_a_method_with_styles_shows_what_each_path_found(tmp_path):
     run["method"] = {**run["method"], "styles": styles}
     written = read(write(tmp_path / "run", run, paths=3, more={"style": [1, 0, 9]}), "run")
     found = explorers(written)
-    assert [one.style for one in found] == ["curious", "apart:sigma=0.5", "?"]
+    assert [one["style"] for one in found] == ["curious", "apart:sigma=0.5", "?"]
     for one in found:
-        mine = [row["return_mean"] for row in written.metrics if row["picked"] == one.path]
-        assert one.picks == len(mine)
-        assert one.best == (max(mine) if mine else pytest.approx(float("nan"), nan_ok=True))
-        assert one.performance == written.metrics[-1]["performance"][one.path]
+        mine = [row["return_mean"] for row in written.metrics if row["picked"] == one["path"]]
+        assert one["picks"] == len(mine)
+        assert one["best"] == (max(mine) if mine else pytest.approx(float("nan"), nan_ok=True))
+        assert one["performance"] == written.metrics[-1]["performance"][one["path"]]
     assert "apart:sigma=0.5" in html([tmp_path / "run"])

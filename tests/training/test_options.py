@@ -7,7 +7,8 @@ import typing
 import pytest
 
 from mppo.cli import fields
-from mppo.cli.train import Shown, _own_fields, options_given, parsed
+from mppo.cli.naming import OWN, Shown
+from mppo.cli.train import parsed
 from mppo.experiments.spec import GRID_EVALUATION
 from mppo.files.evaluation import Evaluation
 from mppo.training.model import MPPO
@@ -36,12 +37,12 @@ def test_every_option_says_what_it_means():
 
 def test_the_command_line_gives_the_same_options():
     words, _, _ = parsed(["trpo", "CartPole-v1"])
-    assert options_given(words) == Options()
-    known = {option.name: option for option in _own_fields()}
+    assert Options.among(vars(words)) == Options()
+    known = {option.name: option for option in OWN}
     assert set(FIELDS) - set(known) == {"loggers"}  # there by their names
     given = ["--seed", "3", "--out", "runs/a", "--eval-episodes", "4", "--wrappers", "a:B", "c:D"]
     words, _, _ = parsed(["trpo", "CartPole-v1", *given])
-    found = options_given(words, loggers=("x",))
+    found = Options.among(vars(words) | {"loggers": ["x"]})
     assert found == Options(
         seed=3, out="runs/a", eval_episodes=4, wrappers=("a:B", "c:D"), loggers=("x",)
     )

@@ -6,6 +6,7 @@ import importlib
 import sys
 import traceback
 import warnings
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from mppo.errors import FAULTS, BadRequest, SettingsWarning, SlowPath, did_you_mean
@@ -13,31 +14,31 @@ from mppo.machine.signals import Interrupts
 
 
 class Command(NamedTuple):
-    """A sub-command: where its `main(arguments)` lives, and one line for the overview."""
+    """A sub-command: the module with the function of its name, and one line for the overview."""
 
     module: str
     summary: str
     stops_at_boundaries: bool = False
-    """Whether signals wait for the end of an iteration; then `main` takes an Interrupts, too."""
+    """Whether signals wait for the end of an iteration; then it takes an Interrupts, too."""
 
 
 COMMANDS = {
     "train": Command("mppo.cli.train", "train a method on an environment", True),
-    "resume": Command("mppo.cli.resume", "go on with a run that was interrupted", True),
-    "evaluate": Command("mppo.cli.evaluate", "play episodes of a trained policy"),
-    "video": Command("mppo.cli.video", "film a trained policy"),
-    "report": Command("mppo.cli.report", "write one HTML page about one run or many"),
-    "export": Command("mppo.cli.export", "write a policy as ONNX or safetensors"),
-    "logs": Command("mppo.cli.logs", "a run as CSV, or in TensorBoard, W&B or Trackio"),
+    "resume": Command("mppo.cli.train", "go on with a run that was interrupted", True),
+    "evaluate": Command("mppo.cli.runs", "play episodes of a trained policy"),
+    "video": Command("mppo.cli.runs", "film a trained policy"),
+    "report": Command("mppo.cli.runs", "write one HTML page about one run or many"),
+    "export": Command("mppo.cli.runs", "write a policy as ONNX or safetensors"),
+    "logs": Command("mppo.cli.runs", "a run as CSV, or in TensorBoard, W&B or Trackio"),
     "paper": Command("mppo.cli.paper", "the paper's tables and figures, run and compared"),
-    "sweep": Command("mppo.cli.sweep", "a grid of your own: tasks x methods x seeds"),
+    "sweep": Command("mppo.cli.grids", "a grid of your own: tasks x methods x seeds"),
     "zoo": Command("mppo.cli.zoo", "settings that are known to work, with their returns"),
-    "search": Command("mppo.cli.search", "search for better settings with Optuna", True),
-    "methods": Command("mppo.cli.listing", "list the methods and what they differ in"),
-    "envs": Command("mppo.cli.listing", "list the tasks of the paper"),
+    "search": Command("mppo.cli.grids", "search for better settings with Optuna", True),
+    "methods": Command("mppo.cli.vocabulary", "list the methods and what they differ in"),
+    "envs": Command("mppo.cli.vocabulary", "list the tasks of the paper"),
     "bench": Command("mppo.cli.bench", "measure speed, memory and start-up on this machine"),
     "demo": Command("mppo.cli.demo", "the paper's motivating example on the Maze, in minutes"),
-    "completion": Command("mppo.cli.completion", "print a script that completes words on TAB"),
+    "completion": Command("mppo.cli.vocabulary", "print a script that completes words on TAB"),
 }
 
 OVERVIEW = """\
@@ -80,7 +81,7 @@ def main(arguments: list[str] | None = None) -> int:
         with warnings.catch_warnings():
             warnings.simplefilter("always", SettingsWarning)
             warnings.showwarning = _one_line(warnings.showwarning, quiet="--quiet" in words)
-            return _call(COMMANDS[words[0]], words)
+            return _call(words[0], words[1:])
     except FAULTS as error:
         print("mppo:", " ".join(str(error).split()), file=sys.stderr)  # one line, whatever it says
         return error.exit_code
@@ -95,11 +96,16 @@ def main(arguments: list[str] | None = None) -> int:
         return 70
 
 
-def _call(found: Command, words: list[str]) -> int:
-    if not found.stops_at_boundaries:
-        return importlib.import_module(found.module).main(words[0], words[1:])
+def function_of(name: str) -> Callable[..., int]:
+    """What carries out a command."""
+    return getattr(importlib.import_module(COMMANDS[name].module), name)
+
+
+def _call(name: str, words: list[str]) -> int:
+    if not COMMANDS[name].stops_at_boundaries:
+        return function_of(name)(words)
     with Interrupts() as interrupts:  # before anything slow: a signal may come at any time
-        return importlib.import_module(found.module).main(words[0], words[1:], interrupts)
+        return function_of(name)(words, interrupts)
 
 
 def _one_line(usual: Any, quiet: bool) -> Any:

@@ -10,16 +10,9 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from mppo.bench.session import (
-    PARTS,
-    REPETITIONS,
-    Options,
-    empty_result,
-    join,
-    measure_parts,
-)
+from mppo.bench.session import PARTS, REPETITIONS, Options, empty_result, join, measure_parts
 from mppo.bench.show import markdown, text
-from mppo.cli.parser import Parser, whole_number
+from mppo.cli.parser import Parser, file_to_write, whole_number
 from mppo.errors import BadRequest, did_you_mean
 from mppo.files.run_directory import plain
 
@@ -40,28 +33,35 @@ def parser() -> Parser:
     add("--quick", action="store_true", help="a smoke test of every part in two minutes")
     add("--peers", action="store_true", help="measure Stable-Baselines3 and others as well")
     add("--peers-python", metavar="PATH", help="the interpreter that has them (this one)")
-    add(
-        "--repetitions",
-        type=whole_number,
-        metavar="N",
-        help=f"of every comparison ({REPETITIONS}; 2 with --quick)",
-    )
+    about = f"of every comparison ({REPETITIONS}; 2 with --quick)"
+    add("--repetitions", type=whole_number, metavar="N", help=about)
     add("--join", action="store_true", help="keep the other parts that --json FILE has already")
     add("--only", nargs="+", metavar="PART", help=f"of {', '.join(PARTS)}")
     return parser
 
 
-def main(command: str, words: list[str]) -> int:
+def bench(words: list[str]) -> int:
     """Measure, print ratios first, and write what was asked for."""
     given = parser().parse_args(words)
     for file in (given.json, given.markdown):
-        if file is not None and not Path(file).absolute().parent.is_dir():
-            raise BadRequest(f'cannot write "{file}": its directory does not exist')
+        if file is not None:
+            file_to_write(file)
     options = _options(given)
     if given.join and given.json is None:
         raise BadRequest("--join keeps parts of an earlier --json FILE; name that file")
     earlier = _earlier(Path(given.json), empty_result(options)) if given.join else None
-    return _bench(options, given.json, given.markdown, earlier)
+    result, code = empty_result(options), 0
+    whole = lambda: result if earlier is None else join(earlier, result)
+    try:
+        with closing(measure_parts(options, result)) as parts:
+            for _ in parts:
+                _write(whole(), given)  # an interruption loses one part at most
+    except KeyboardInterrupt:
+        _say("interrupted; what was measured until then:")
+        code = 130
+    _say("")
+    print(text(whole()), end="")
+    return code
 
 
 def _earlier(file: Path, now: dict[str, Any]) -> dict[str, Any]:
@@ -87,10 +87,9 @@ def _options(given: argparse.Namespace) -> Options:
         raise BadRequest(f"repetitions is {given.repetitions}; give at least 1 (5 for a verdict)")
     if given.peers_python is not None and shutil.which(given.peers_python) is None:
         raise BadRequest(f'"{given.peers_python}" is not an interpreter that can be run')
-    inside = "environments" in (given.only or ())  # which measures peers of its own
-    wanted = set(given.only or Options().parts) | (
-        {"peers"} if given.peers and not inside else set()
-    )
+    wanted = set(given.only or Options().parts)
+    if given.peers and "environments" not in (given.only or ()):  # it measures peers of its own
+        wanted.add("peers")
     return Options(
         given.quick,
         tuple(name for name in PARTS if name in wanted),
@@ -101,32 +100,12 @@ def _options(given: argparse.Namespace) -> Options:
     )
 
 
-def _bench(
-    options: Options,
-    json_file: str | None,
-    markdown_file: str | None,
-    earlier: dict[str, Any] | None = None,
-) -> int:
-    result, code = empty_result(options), 0
-    whole = lambda: result if earlier is None else join(earlier, result)
-    try:
-        with closing(measure_parts(options, result)) as parts:
-            for _ in parts:
-                _write(whole(), json_file, markdown_file)  # an interruption loses one part at most
-    except KeyboardInterrupt:
-        _say("interrupted; what was measured until then:")
-        code = 130
-    _say("")
-    print(text(whole()), end="")
-    return code
-
-
-def _write(result: dict[str, Any], json_file: str | None, markdown_file: str | None) -> None:
-    if json_file is not None:
+def _write(result: dict[str, Any], given: argparse.Namespace) -> None:
+    if given.json is not None:
         data = json.dumps(plain(result), indent=1, allow_nan=False)
-        Path(json_file).write_text(data + "\n", encoding="utf-8")
-    if markdown_file is not None:
-        Path(markdown_file).write_text(markdown(result), encoding="utf-8")
+        Path(given.json).write_text(data + "\n", encoding="utf-8")
+    if given.markdown is not None:
+        Path(given.markdown).write_text(markdown(result), encoding="utf-8")
 
 
 def _say(line: str) -> None:

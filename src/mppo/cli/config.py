@@ -3,41 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any
 
 from mppo.algorithm.methods import COMPONENTS, METHODS
 from mppo.cli import fields
-from mppo.cli.naming import places, swaps_of
+from mppo.cli.naming import OWN, parser_of, places, swaps_of
 from mppo.cli.parser import Parser
 from mppo.errors import BadRequest
 from mppo.files.changes import env_flags
 from mppo.files.foreign_names import flag
-from mppo.files.settings import kind_of
-
-if TYPE_CHECKING:
-    from mppo.files.config_file import Config
+from mppo.files.settings import kind_of, unknown_method
 
 NOT_IN_FILES = ("config", "tuned", "print_config", "allow_imports", "help")
 """Options that a file cannot have: it is read because of the first, and may not allow itself more
 than it was allowed."""
 _FLAG = re.compile(r"--([\w.-]+)")
-ParserFor = Callable[[Sequence[str]], Parser]
-"""The parser of all options of the method that the words name."""
 
 
-class Asked(NamedTuple):
-    """Where settings come from, as the words say it."""
-
-    config: str | None
-    allow_imports: bool
-    tuned: bool
-
-
-def with_config(
-    words: Sequence[str], own: tuple[fields.Option, ...], parser_for: ParserFor
-) -> list[str]:
+def with_config(words: Sequence[str]) -> list[str]:
     """The words of the command line after those that their file stands for.
 
     Flags stand above the file: of two, the last one counts. A component that a flag swaps takes
@@ -45,25 +29,40 @@ def with_config(
     words do not name them.
     """
     asked = _asked(words)
-    if asked.tuned:
-        return _with_tuned(words, own, parser_for)
-    if asked.config is None:
-        return list(words)
+    if asked.config == "":
+        raise BadRequest("--config needs a file: settings as TOML, or the run.json of a run")
+    if asked.tuned and asked.config is not None:
+        raise BadRequest("--tuned and --config both give settings; leave out one of them")
+    if asked.tuned and not asked.help:
+        return _with_tuned(words)
+    return list(words) if asked.config is None else _with_file(words, asked)
+
+
+def _asked(words: Sequence[str]) -> Any:
+    """Where settings come from, as the words say it."""
+    parser = Parser("train")
+    parser.add_argument("--config", nargs="?", const="")
+    for names in (["--allow-imports"], ["--tuned"], ["-h", "--help"]):
+        parser.add_argument(*names, action="store_true")
+    return parser.parse_known_args(words)[0]
+
+
+def _with_file(words: Sequence[str], asked: Any) -> list[str]:
     from mppo.files import config_file
 
     config = config_file.read(asked.config, asked.allow_imports)
     swaps = swaps_of(words)
     given = _without_swapped(config.settings, dict(swaps))
     swapping = tuple((axis, str(given[axis])) for axis in COMPONENTS if axis in given)
-    method, env = _named(places(words, own, swapping), config.method, asked.config)
+    method, env = _named(places(words, swapping), config.method, asked.config)
     chosen = method or config.method or _missing(asked.config, "method")
     try:
         if chosen not in METHODS:
-            parser_for([chosen])  # refuses it
+            raise unknown_method(chosen)
         kinds = [f"--{axis}={kind}" for axis, kind in (*swapping, *swaps)]
         arguments = env_flags(config.env_kwargs)
         start = [chosen, config.env or "ENV", *kinds, *arguments]
-        parser = parser_for(start)
+        parser = parser_of(start)[0]
         said = _as_words(given, parser) + arguments
         parser.parse_args([*start, *said, "--quiet"])
     except BadRequest as error:
@@ -76,49 +75,30 @@ def with_config(
     return [*said, *words, *end, *place]
 
 
-def _asked(words: Sequence[str]) -> Asked:
-    found, _ = _knowing_config().parse_known_args(list(words))
-    if found.config == "":
-        raise BadRequest("--config needs a file: settings as TOML, or the run.json of a run")
-    if found.tuned and found.config is not None:
-        raise BadRequest("--tuned and --config both give settings; leave out one of them")
-    return Asked(found.config, found.allow_imports, found.tuned and not found.help)
-
-
-def _with_tuned(
-    words: Sequence[str], own: tuple[fields.Option, ...], parser_for: ParserFor
-) -> list[str]:
+def _with_tuned(words: Sequence[str]) -> list[str]:
     """The words after those that the tuned settings of their METHOD and ENV stand for."""
     from mppo.files import tuned
 
-    method, env = places(words, own)
+    method, env = places(words)
     if method is None or env is None:
         raise BadRequest("--tuned needs METHOD and ENV: mppo train METHOD ENV --tuned")
-    found: Config = tuned.as_config(tuned.find(method, env, _env_arguments(words)))
+    found = tuned.as_config(tuned.find(method, env, _env_arguments(words)))
     swaps = dict(swaps_of(words))
     kinds = {axis: kind_of(getattr(METHODS[method], axis)) for axis in swaps}
     given = _without_swapped(kinds | found.settings, swaps)
     start = [method, env, *(f"--{axis}={kind}" for axis, kind in swaps.items())]
-    said = _as_words({name: given[name] for name in given if name not in kinds}, parser_for(start))
+    said = _as_words(
+        {name: given[name] for name in given if name not in kinds}, parser_of(start)[0]
+    )
     return [*said, "--tuned", *words]  # a switch ends an option of several values
 
 
 def _env_arguments(words: Sequence[str]) -> dict[str, Any]:
     """What the words say of the environment's constructor."""
-    parser = Parser("train", "", (), add_help=False)
+    parser = Parser("train")
     fields.add_env_flags(parser, fields.env_flags(words))
     found, _ = parser.parse_known_args(list(words))
     return fields.env_arguments(vars(found))
-
-
-@lru_cache
-def _knowing_config() -> Parser:
-    parser = Parser("train", "", (), add_help=False)
-    parser.add_argument("--config", nargs="?", const="")
-    for switch in ("--allow-imports", "--tuned"):
-        parser.add_argument(switch, action="store_true")
-    parser.add_argument("-h", "--help", action="store_true")
-    return parser
 
 
 def _named(
@@ -158,13 +138,13 @@ def _as_words(settings: dict[str, Any], parser: Parser) -> list[str]:
 def _option(name: str, value: Any, parser: Parser) -> list[str]:
     """One setting as the words of its flag."""
     option = flag(name)
-    takes = parser.options[option].nargs if option in parser.options else None
-    if takes == 0:
+    action = parser.options.get(option)
+    takes = None if action is None else action.nargs
+    if action is not None and takes == 0:
         if not isinstance(value, bool):
             raise BadRequest(f"{option} is {value!r}; it must be true or false")
-        group, dot, last = option.removeprefix("--").rpartition(".")
-        off = f"--{group}{dot}no-{last}"
-        return [option] if value else [off] * (off in parser.options)
+        on, *off = action.option_strings
+        return [on] if value else off
     if isinstance(value, list) and takes == "*":
         items = [str(item) for item in value]
         dashes = [item for item in items if item.startswith("--")]
@@ -182,12 +162,12 @@ def _as_keys(said: str) -> str:
     return _FLAG.sub(lambda found: found[1].replace("-", "_"), said)
 
 
-def printed(options: Any, method: Any, env_kwargs: dict[str, Any], own: Sequence[Any]) -> str:
+def printed(options: Any, method: Any, env_kwargs: dict[str, Any]) -> str:
     """The file that leads to the same run."""
     from mppo.files.config_file import Config, settings_of, written
 
     left_out = (*NOT_IN_FILES, "quiet", "from_scratch")
-    given = {one.name: getattr(options, one.name) for one in own if one.name not in left_out}
+    given = {one.name: getattr(options, one.name) for one in OWN if one.name not in left_out}
     unset = lambda value: value is None or value is False or value in ((), [])
     run = {name: value for name, value in given.items() if not unset(value)}
     return written(Config(options.method, options.env, env_kwargs, run | settings_of(method)))

@@ -13,13 +13,14 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 
 from mppo.algorithm.methods import METHODS
-from mppo.cli.engines import SOME_FAILED
+from mppo.cli.grids import SOME_FAILED
 from mppo.cli.parser import Parser, whole_number
 from mppo.errors import BadRequest
 from mppo.experiments.drive import Driver
 from mppo.experiments.grid import Grid
 from mppo.experiments.local import LocalWorkers
 from mppo.experiments.spec import RunSpec, spec
+from mppo.files.reader import rows
 from mppo.paper.artefacts import MAZE, MAZE_METHODS
 from mppo.report.document import markdown_table
 from mppo.statistics.scores import SOLVED, last_tenth
@@ -40,7 +41,7 @@ NOTE = (
 )
 
 
-def main(command: str, words: list[str]) -> int:
+def demo(words: list[str]) -> int:
     """Train four methods on the Maze with the same samples, and draw what they did."""
     parser = Parser("demo", ABOUT, ["mppo demo --out demo --seeds 6 --steps 1e6"])
     add = parser.add_argument
@@ -58,65 +59,54 @@ def main(command: str, words: list[str]) -> int:
             f"--seeds {options.seeds}, --jobs {options.jobs}, --steps {options.steps}: give at "
             f"least one seed and {METHODS['trpo'].batch_size} steps (one batch)"
         )
-    return _demo(Path(options.out), options.seeds, options.steps, options.jobs)
-
-
-def _demo(out: Path, seeds: int, steps: int, jobs: int) -> int:
-    console = Console()
+    console, grid = Console(), Grid(Path(options.out))
+    seeds, steps = options.seeds, options.steps
     specs = [spec(name, MAZE, seed, steps) for seed in range(seeds) for name in DEMO_METHODS]
-    grid = Grid(out)
     grid.remember("demo", specs)
     done = sum(map(grid.finished, specs))
-    console.print(
-        f"{len(specs)} runs of {steps:,} steps on the Maze"
-        + (f"; {done} are finished already in {out}/runs" if done else ""),
-        highlight=False,
-    )
-    driver = Driver(grid, LocalWorkers(jobs))
-    if console.is_terminal:
-        with Live(console=console, refresh_per_second=4) as live:
-            driver.run(specs, lambda _: live.update(_progress(grid, specs)))
-    else:
-        shown = -1
-
-        def say(_: Driver) -> None:
-            nonlocal shown
-            finished = sum(map(grid.finished, specs))
-            if finished != shown:
-                shown = finished
-                print(f"  {finished} of {len(specs)} runs finished", flush=True)
-
-        driver.run(specs, say)
+    already = f"; {done} are finished already in {grid.root}/runs" if done else ""
+    said = f"{len(specs)} runs of {steps:,} steps on the Maze{already}"
+    console.print(said, highlight=False)
+    driver = Driver(grid, LocalWorkers(options.jobs))
+    _carry_out(driver, specs, console)
     for run in specs:
-        if run.run_id in driver.failures:
-            failure = driver.failures[run.run_id]
-            console.print(
-                f"{run.label} failed (exit code {failure.exit_code}): {failure.message}",
-                markup=False,
-            )
+        if failure := driver.failures.get(run.run_id):
+            said = f"{run.label} failed (exit code {failure.exit_code}): {failure.message}"
+            console.print(said, markup=False)
     if driver.failures:
         return SOME_FAILED
-    _show(console, out, seeds, steps)
+    _show(console, grid.root, seeds, steps)
     return 0
+
+
+def _carry_out(driver: Driver, specs: list[RunSpec], console: Console) -> None:
+    """Run all, with a table in a terminal and a line for each finished run elsewhere."""
+    if console.is_terminal:
+        with Live(console=console, refresh_per_second=4) as live:
+            driver.run(specs, lambda _: live.update(_progress(driver.grid, specs)))
+        return
+    said = set()
+
+    def say(_: Driver) -> None:
+        finished = sum(map(driver.grid.finished, specs))
+        if finished not in said:
+            said.add(finished)
+            print(f"  {finished} of {len(specs)} runs finished", flush=True)
+
+    driver.run(specs, say)
 
 
 def _progress(grid: Grid, specs: list[RunSpec]) -> Table:
     table = Table(box=None, pad_edge=False, header_style="dim")
     for name in ("method", "steps of all seeds", "", "return", "first seed to find G"):
         table.add_column(name, no_wrap=True)
-    from mppo.files.reader import rows
-
     for method in DEMO_METHODS:
         mine = [run for run in specs if run.name == method]
         total = sum(run.steps for run in mine)
         done = sum(map(grid.steps_done, mine))
-        last = [rows(grid.directory(run), "metrics.jsonl")[-20:] for run in mine]
-        returns = [row["return_mean"] for rows_of_run in last for row in rows_of_run]
-        solved = [
-            run.seed
-            for run, rows_of_run in zip(mine, last, strict=True)
-            if any(row["return_mean"] for row in rows_of_run)
-        ]
+        last = {run.seed: rows(grid.directory(run), "metrics.jsonl")[-20:] for run in mine}
+        returns = [row["return_mean"] for found in last.values() for row in found]
+        solved = [seed for seed in last if any(row["return_mean"] for row in last[seed])]
         table.add_row(
             method,
             f"{done:,} / {total:,}",

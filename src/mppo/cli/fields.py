@@ -55,18 +55,14 @@ def described(cls: type) -> dict[str, str]:
 @cache
 def options_of(cls: type, *names: str) -> tuple[Option, ...]:
     """An option for each of these fields of a dataclass, or for all of them."""
-    kinds, texts = hints(cls), described(cls)
-    return tuple(
-        Option(
-            field.name,
-            kinds[field.name],
-            field.default,
-            " ".join(texts[field.name].split()),
-            field.metadata.get("metavar"),
-        )
-        for field in dataclasses.fields(cls)
-        if not names or field.name in names
-    )
+    fields = (field for field in dataclasses.fields(cls) if not names or field.name in names)
+    return tuple(_option(cls, field, field.default) for field in fields)
+
+
+def _option(cls: type, field: dataclasses.Field[Any], now: Any, prefix: str = "") -> Option:
+    text = " ".join(described(cls).get(field.name, "").split())
+    kind = hints(cls).get(field.name, type(now) if type(now) in (bool, int, float, str) else Any)
+    return Option(prefix + field.name, kind, now, text, field.metadata.get("metavar"))
 
 
 def add_option(group: Any, option: Option) -> None:
@@ -77,7 +73,7 @@ def add_option(group: Any, option: Option) -> None:
         return
     if option.default is not None:
         default = cast(Any, option.default)
-        shown = " ".join(str(part) for part in default) if _several(option.kind) else default
+        shown = " ".join(map(str, default)) if _several(option.kind) else default
         text = f"{text} [{shown}]".strip()
     if option.kind is bool:
         off = ".".join([*flag.split(".")[:-1], f"no-{flag.split('.')[-1]}"])
@@ -136,7 +132,6 @@ def _rate(text: str) -> Any:
 
 def add_fields(parser: argparse.ArgumentParser, value: Any, prefix: str = "") -> None:
     """A flag for every field of a component, components inside it as groups of their own."""
-    kinds, texts = hints(type(value)), described(type(value))
     about = (type(value).__doc__ or "").strip().split("\n")[0]
     title = f"{prefix.rstrip('.')} ({kind_of(value)})" if prefix else "method"
     group = parser.add_argument_group(title, textwrap.fill(about, 76))
@@ -146,9 +141,7 @@ def add_fields(parser: argparse.ArgumentParser, value: Any, prefix: str = "") ->
         if is_part(now):
             inside.append((field.name, now))
             continue
-        text = " ".join(texts.get(field.name, "").split())
-        kind = kinds.get(field.name, type(now) if type(now) in (bool, int, float, str) else Any)
-        add_option(group, Option(prefix + field.name, kind, now, text))
+        add_option(group, _option(type(value), field, now, prefix))
     for name, component in inside:
         if dataclasses.fields(component):
             add_fields(parser, component, f"{prefix}{name}.")

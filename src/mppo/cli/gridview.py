@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from itertools import islice
 from typing import Any
 
 from rich.console import Console, Group
@@ -25,32 +26,17 @@ SHOWN_NEWS = 4
 class GridProgress:
     """Two callbacks for `Driver.run`, and a context for the live display."""
 
-    grid: Grid
-    runs: list[RunSpec]
-    console: Any
-    live: Any
-    done: set[str]
-    total: int
-    before: int
-    started: float
-    fresh: bool
-    shown: float
-
     def __init__(self, grid: Grid, runs: list[RunSpec], console: Console | None = None):
         self.grid, self.runs = grid, runs
         self.console = console or Console()
-        self.live = Live(console=self.console, auto_refresh=False) if self.live_wanted else None
+        watched = self.console.is_terminal
+        self.live = Live(console=self.console, auto_refresh=False) if watched else None
         self.done = {run.run_id for run in runs if grid.finished(run)}
         self.total = sum(run.steps for run in runs)
         self.before = sum(self._steps(run) for run in runs)
         self.started, self.shown = time.monotonic(), 0.0
         self.news: list[str] = []
         self.fresh = False
-
-    @property
-    def live_wanted(self) -> bool:
-        """Whether there is someone to watch."""
-        return self.console.is_terminal
 
     def __enter__(self) -> GridProgress:
         there = len(self.done)
@@ -91,22 +77,17 @@ class GridProgress:
         return run.steps if run.run_id in self.done else self.grid.steps_done(run)
 
     def _summary(self, driver: Driver) -> str:
-        parts = [
-            f"{len(self.done)} of {len(self.runs)} runs done",
-            f"{len(driver.running)} running",
-        ]
-        if driver.elsewhere:
-            parts.append(f"{len(driver.elsewhere)} with another driver")
-        parts.append(f"{len(driver.failures)} failed")
+        elsewhere = f", {len(driver.elsewhere)} with another driver" if driver.elsewhere else ""
+        said = f"{len(self.done)} of {len(self.runs)} runs done, {len(driver.running)} running"
+        said += f"{elsewhere}, {len(driver.failures)} failed"
         behind = {run.run_id: self._steps(run) for run in self.runs}
         rate = (sum(behind.values()) - self.before) / max(time.monotonic() - self.started, 1e-9)
         left = sum(
             run.steps - behind[run.run_id] for run in self.runs if run.run_id not in driver.failures
         )
         if rate > 0 and left > 0:
-            parts.append(f"{rate:,.0f} steps/s")
-            parts.append(f"about {duration(left / rate)} left")
-        return ", ".join(parts)
+            said += f", {rate:,.0f} steps/s, about {duration(left / rate)} left"
+        return said
 
     def _view(self, driver: Driver) -> Group:
         table = Table(box=None, pad_edge=False, header_style="dim")
@@ -115,12 +96,9 @@ class GridProgress:
         groups: dict[str, list[RunSpec]] = {}
         for run in self.runs:
             groups.setdefault(run.label.rpartition(", seed ")[0], []).append(run)
-        under_way = {
-            name: runs
-            for name, runs in groups.items()
-            if any(run.run_id in driver.running or run.run_id in driver.failures for run in runs)
-        }
-        for name, runs in list(under_way.items())[:MOST_ROWS]:
+        under_way = {*driver.running, *driver.failures}
+        shown = (one for one in groups.items() if any(run.run_id in under_way for run in one[1]))
+        for name, runs in islice(shown, MOST_ROWS):
             ids = [run.run_id for run in runs]
             total = sum(run.steps for run in runs)
             table.add_row(

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 import textwrap
 from functools import partial
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from mppo.cli import outputs
-from mppo.cli.engines import CODES, SOME_FAILED, add_engine_options, carry_out, usable, workers
+from mppo.cli.grids import CODES, SOME_FAILED, add_engine_options, carry_out, usable, workers
 from mppo.cli.parser import Parser, whole_number
 from mppo.errors import BadRequest, did_you_mean
+
+if TYPE_CHECKING:
+    from mppo.experiments.spec import RunSpec
 
 ABOUT = """\
 The paper's tables and figures: the runs they need, and ours beside theirs.
@@ -28,21 +30,20 @@ EXAMPLES = (
 )
 
 
-def main(command: str, words: list[str]) -> int:
+def paper(words: list[str]) -> int:
     """One of the sub-commands."""
     if not words or words[0] not in JOBS:
         _overview(words)
-    add, do, about, example = JOBS[words[0]]
+    job, about, example = JOBS[words[0]]
     text = textwrap.fill(about[0].upper() + about[1:] + ".", 80)
     parser = Parser(f"paper {words[0]}", text, [f"mppo paper {words[0]} {example}"], CODES)
-    add(parser)
-    return do(parser.parse_args(words[1:]))
+    return job(parser, words[1:])
 
 
 def _overview(words: list[str]) -> NoReturn:
     """Show what `mppo paper` can do, or refuse a word that is none of it."""
     fill = partial(textwrap.fill, width=80, subsequent_indent=" " * 11)
-    jobs = "\n".join(fill(f"  {name:<8} {about}") for name, (_, _, about, _) in JOBS.items())
+    jobs = "\n".join(fill(f"  {name:<8} {about}") for name, (_, about, _) in JOBS.items())
     parser = Parser("paper", ABOUT.format(jobs=jobs), EXAMPLES, CODES)
     parser.usage = "mppo paper JOB ..."
     if words and words[0] in ("-h", "--help"):
@@ -53,15 +54,13 @@ def _overview(words: list[str]) -> NoReturn:
     raise BadRequest(f'unknown job "{words[0]}"{hint or "; see mppo paper --help"}')
 
 
-def _list_options(parser: argparse.ArgumentParser) -> None:
+def _list(parser: Parser, words: list[str]) -> int:
     add = parser.add_argument
     add("--json", action="store_true", help="all details, for programs")
     add("--no-calibrate", action="store_true", help="do not measure this machine (half a minute)")
     add("--jobs", type=whole_number, default=0, metavar="N", help="runs side by side (all cores)")
+    options = parser.parse_args(words)
 
-
-def _list(options: argparse.Namespace) -> int:
-    from mppo.machine.durations import duration
     from mppo.machine.threads import available_cores
     from mppo.paper.artefacts import ARTEFACTS, distinct_runs
     from mppo.paper.costs import calibration, cost
@@ -70,7 +69,7 @@ def _list(options: argparse.Namespace) -> int:
     measured = calibration(measure=not options.no_calibrate, say=_say)
     needed = {name: artefact.runs() for name, artefact in ARTEFACTS.items()}
 
-    def row(name: str, title: str, runs: list) -> dict[str, Any]:
+    def row(name: str, title: str, runs: list[RunSpec]) -> dict[str, Any]:
         return {
             "id": name,
             "title": title,
@@ -85,11 +84,7 @@ def _list(options: argparse.Namespace) -> int:
     if options.json:
         print(json.dumps({"jobs": cores, "artefacts": rows, "all": total}, indent=2))
         return 0
-    print(f"{'id':<18}{'runs':>5}{'steps':>9}{'time':>9}  title")
-    for line in (*rows, total):
-        steps = f"{line['steps'] / 1e6:,.0f}M" if line["steps"] else "-"
-        time = duration(line["seconds"]) if line["seconds"] else "-"
-        print(f"{line['id']:<18}{line['runs'] or '-':>5}{steps:>9}{time:>9}  {line['title']}")
+    _print_list([*rows, total])
     if measured is None:
         print("\nno time: this machine is not measured yet (leave out --no-calibrate)")
     else:
@@ -98,19 +93,14 @@ def _list(options: argparse.Namespace) -> int:
     return 0
 
 
-def _run_options(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument
-    add("ids", nargs="+", metavar="ID", help="tables and figures (mppo paper list), or all")
-    add("--tasks", nargs="+", metavar="TASK", help="only these, such as Maze or SparseHopper")
-    add("--methods", nargs="+", metavar="METHOD", help="only these, such as mp-trpo")
-    add(
-        "--seeds",
-        nargs="+",
-        metavar="S",
-        help="one number N: seeds 0 to N-1; several, or a range such as 6-11: those (0-5)",
-    )
-    add("--steps", type=whole_number, metavar="N", help="of every run (by task, see mppo envs)")
-    add_engine_options(parser)
+def _print_list(rows: list[dict[str, Any]]) -> None:
+    from mppo.machine.durations import duration
+
+    print(f"{'id':<18}{'runs':>5}{'steps':>9}{'time':>9}  title")
+    for line in rows:
+        steps = f"{line['steps'] / 1e6:,.0f}M" if line["steps"] else "-"
+        time = duration(line["seconds"]) if line["seconds"] else "-"
+        print(f"{line['id']:<18}{line['runs'] or '-':>5}{steps:>9}{time:>9}  {line['title']}")
 
 
 def seeds_of(words: list[str] | None) -> list[int] | None:
@@ -135,7 +125,17 @@ def seeds_of(words: list[str] | None) -> list[int] | None:
     return list(dict.fromkeys(seeds))
 
 
-def _run(options: argparse.Namespace) -> int:
+def _run(parser: Parser, words: list[str]) -> int:
+    add = parser.add_argument
+    add("ids", nargs="+", metavar="ID", help="tables and figures (mppo paper list), or all")
+    add("--tasks", nargs="+", metavar="TASK", help="only these, such as Maze or SparseHopper")
+    add("--methods", nargs="+", metavar="METHOD", help="only these, such as mp-trpo")
+    about = "one number N: seeds 0 to N-1; several, or a range such as 6-11: those (0-5)"
+    add("--seeds", nargs="+", metavar="S", help=about)
+    add("--steps", type=whole_number, metavar="N", help="of every run (by task, see mppo envs)")
+    add_engine_options(parser)
+    options = parser.parse_args(words)
+
     from mppo.experiments.grid import Grid
     from mppo.paper.artefacts import ARTEFACTS, distinct_runs, known_name, runs_by_artefact
 
@@ -161,12 +161,11 @@ def _run(options: argparse.Namespace) -> int:
     return code
 
 
-def _status_options(parser: argparse.ArgumentParser) -> None:
+def _status(parser: Parser, words: list[str]) -> int:
     parser.add_argument("dir", metavar="DIR", help="directory of the grid")
     parser.add_argument("--json", action="store_true", help="every run, for programs")
+    options = parser.parse_args(words)
 
-
-def _status(options: argparse.Namespace) -> int:
     from mppo.experiments.grid import opened
     from mppo.experiments.status import status
 
@@ -201,41 +200,32 @@ def _say(line: str) -> None:
 
 JOBS = {
     "list": (
-        _list_options,
         _list,
         "list all tables and figures: the runs they need and what they cost here",
         "--json",
     ),
     "run": (
-        _run_options,
         _run,
         "run what tables and figures need; a second call continues, more seeds or tasks add "
         "only what is missing",
         "figure-2 table-1 --tasks Maze --seeds 6 --out runs/paper",
     ),
-    "status": (_status_options, _status, "say how every run of a grid stands", "runs/paper"),
+    "status": (_status, "say how every run of a grid stands", "runs/paper"),
     "table": (
-        outputs.table_options,
-        outputs.write_table,
+        outputs.table,
         "print a table, ours beside the paper's",
         "table-1 runs/paper --format md",
     ),
-    "figure": (
-        outputs.figure_options,
-        outputs.draw_figure,
-        "draw a figure",
-        "figure-2 runs/paper --out figure-2.svg",
-    ),
+    "figure": (outputs.figure, "draw a figure", "figure-2 runs/paper --out figure-2.svg"),
     "compact": (
-        outputs.compact_options,
-        outputs.copy_compact,
+        outputs.compact,
         "add what tables and figures need of finished runs to one compressed file",
         "runs/paper results/paper",
     ),
     "unpack": (
-        outputs.unpack_options,
-        outputs.unpack_copy,
+        outputs.unpack,
         "write the runs of such a file as directories again, for mppo report and others",
         "results/paper --out runs/unpacked",
     ),
 }
+"""Of each job what does it, what it is about, and an example."""

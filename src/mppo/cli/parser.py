@@ -16,9 +16,6 @@ from mppo.errors import BadRequest, did_you_mean
 
 WIDEST = 80
 CODES = "0 done; 2 a request that cannot be met as it stands; 70 an error of mppo"
-RUN_CODES = "0 done; 2 bad request; 65 a fault of the environment; 74 no good checkpoint"
-
-
 _NEGATIVE = re.compile(r"-(?:\d[\d_]*(?:\.[\d_]*)?|\.\d[\d_]*)(?:[eE][-+]?\d+)?$")
 
 
@@ -42,18 +39,16 @@ class HelpShown(SystemExit):
 
 
 class Parser(argparse.ArgumentParser):
-    """An argument parser whose complaints are BadRequests: one line, exit code 2."""
+    """An argument parser whose complaints are BadRequests: one line, exit code 2.
+
+    One without examples only looks at the words, and has no help.
+    """
 
     elsewhere: Callable[[str], str]
     """What to answer to a name of another library's; nothing where there is none."""
 
     def __init__(
-        self,
-        command: str,
-        about: str,
-        examples: Sequence[str],
-        codes: str = CODES,
-        add_help: bool = True,
+        self, command: str, about: str = "", examples: Sequence[str] = (), codes: str = CODES
     ):
         shown = "\n".join(f"  {example}" for example in examples)
         super().__init__(
@@ -62,7 +57,7 @@ class Parser(argparse.ArgumentParser):
             epilog=f"example:\n{shown}\n\nexit codes:\n{textwrap.indent(codes, '  ')}",
             formatter_class=_Formatter,
             allow_abbrev=False,
-            add_help=add_help,
+            add_help=bool(examples),
         )
         self.elsewhere = lambda name: ""
         # -1e-3 is a number as well as -0.001: argparse of Python 3.14 knows it, earlier ones do not
@@ -88,10 +83,10 @@ class Parser(argparse.ArgumentParser):
         """Called by argparse once it has shown the help; what is wrong goes to `error`."""
         raise HelpShown(self)
 
-    def unknown(self, word: str, elsewhere: Callable[[str], str] | None = None) -> BadRequest:
+    def unknown(self, word: str) -> BadRequest:
         """The refusal of a word that looks like an option and is none."""
         flag = word.partition("=")[0]
-        answer = (elsewhere or self.elsewhere)(flag.removeprefix("--").replace("-", "_"))
+        answer = self.elsewhere(flag.removeprefix("--").replace("-", "_"))
         if answer:
             return BadRequest(f'unknown option "{flag}"; {answer}')
         hint = did_you_mean(flag, self.options)
@@ -99,9 +94,8 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Called by argparse for what it finds wrong."""
-        missing = "the following arguments are required: "
-        if message.startswith(missing):
-            names = message.removeprefix(missing)
+        names = message.removeprefix("the following arguments are required: ")
+        if names != message:
             raise BadRequest(f"{names} is missing; see {self.prog} --help")
         message = message.removeprefix("argument ")
         flag, _, what = message.partition(": ")
@@ -173,7 +167,8 @@ def file_to_write(name: str, suffixes: Sequence[str] = ()) -> Path:
     if suffixes and path.suffix.lower() not in suffixes:
         raise BadRequest(f'--out is "{name}"; its name must end in {" or ".join(suffixes)}')
     if path.is_dir():
-        raise BadRequest(f'cannot write "{name}": it is a directory')
+        raise BadRequest(f'cannot write "{name}": it is a directory; give a file name')
     if not path.absolute().parent.is_dir():
-        raise BadRequest(f'cannot write "{name}": its directory does not exist')
+        where = "its directory does not exist; give a file name in one that does"
+        raise BadRequest(f'cannot write "{name}": {where}')
     return path

@@ -8,12 +8,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mppo.cli.engines import CODES, add_engine_options, carry_out, usable, workers
-from mppo.cli.parser import Parser, whole_number
+from mppo.cli.grids import CODES, add_engine_options, canonical, carry_out, usable, workers
+from mppo.cli.parser import Parser, file_to_write, whole_number
 from mppo.errors import BadRequest
 
 if TYPE_CHECKING:
-    from mppo.files.published import Published
     from mppo.files.tuned import Tuned
 
 ABOUT = """\
@@ -31,10 +30,9 @@ EXAMPLES = (
     "mppo zoo update runs/zoo",
     "mppo zoo page --out docs/results/zoo.md",
 )
-JOBS = ("list", "run", "update", "page")
 
 
-def main(command: str, words: list[str]) -> int:
+def zoo(words: list[str]) -> int:
     """List, run, update or write a page."""
     parser = Parser("zoo", ABOUT, EXAMPLES, CODES)
     parser.usage = "mppo zoo [JOB] [DIR] [options]"
@@ -58,8 +56,7 @@ def main(command: str, words: list[str]) -> int:
     if (options.dir is None) == (options.job == "update"):
         raise BadRequest("update, and only update, takes a DIR: mppo zoo update DIR")
     those = chosen(entries(), options.only)
-    jobs = {"list": _list, "run": _run, "update": _update, "page": _page}
-    return jobs[options.job](options, those)
+    return JOBS[options.job](options, those)
 
 
 def _list(options: Any, those: Sequence[Tuned]) -> int:
@@ -80,7 +77,9 @@ def _list(options: Any, those: Sequence[Tuned]) -> int:
             if one.deterministic:
                 print(f"{'':13}most likely actions: {_returns(one.deterministic)}")
             for other in published.of(one):
-                _wrapped(f"{other.peer}, {other.task}: {_theirs(other)}")
+                seeds = f"{other.seeds} seeds" if other.seeds > 1 else "1 run"
+                theirs = f"{other.mean:.1f} ({other.steps:,} steps, {seeds})"
+                _wrapped(f"{other.peer}, {other.task}: {theirs}")
             _wrapped(f"settings: {one.source}")
             if options.settings:
                 _wrapped(settings_line(one))
@@ -106,11 +105,6 @@ def _wrapped(text: str) -> None:
     print(textwrap.fill(text, 80, initial_indent=" " * 13, subsequent_indent=" " * 15))
 
 
-def _theirs(other: Published) -> str:
-    seeds = f"{other.seeds} seeds" if other.seeds > 1 else "1 run"
-    return f"{other.mean:.1f} ({other.steps:,} steps, {seeds})"
-
-
 def _page(options: Any, those: Sequence[Tuned]) -> int:
     from mppo.files.atomic import write_atomically
     from mppo.report.zoo import page
@@ -118,10 +112,8 @@ def _page(options: Any, those: Sequence[Tuned]) -> int:
     text = page(those).render("md")
     if options.out is None:
         print(text, end="")
-    elif not Path(options.out).absolute().parent.is_dir():
-        raise BadRequest(f'--out is "{options.out}", in a directory that does not exist; make it')
     else:
-        write_atomically(Path(options.out), text.encode())
+        write_atomically(file_to_write(options.out), text.encode())
     return 0
 
 
@@ -162,8 +154,7 @@ def _update(options: Any, those: Sequence[Tuned]) -> int:
 
 
 def _canonical(one: Tuned) -> str:
-    from mppo.envs.source import env_source
-    from mppo.envs.wrapping import imported_wrapper
+    return canonical(one.env, one.env_kwargs, one.wrappers)
 
-    wrappers = tuple(map(imported_wrapper, one.wrappers))
-    return env_source(one.env, wrappers=wrappers, **one.env_kwargs).name
+
+JOBS = {"list": _list, "run": _run, "update": _update, "page": _page}

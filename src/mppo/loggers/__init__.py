@@ -7,8 +7,7 @@ run goes on or afterwards, and says the same in both cases.
 # pyright: strict
 from __future__ import annotations
 
-from mppo.loggers.names import Scalars
-from mppo.loggers.records import Logger, Loggers, Record, send, write_csv
+from mppo.loggers.records import Logger, Loggers, Record, Scalars, send, write_csv
 from mppo.loggers.tensorboard import TensorBoard
 from mppo.loggers.trackers import Trackio, WandB
 

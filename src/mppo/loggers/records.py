@@ -1,11 +1,13 @@
-"""From rows to loggers, live or afterwards, without duplicates or gaps."""
+"""From rows to loggers, live or afterwards, without duplicates or gaps.
+
+Numbers have the names of Stable-Baselines3 where it has one.
+"""
 
 # pyright: strict
 from __future__ import annotations
 
 import csv
 import io
-import os
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -15,10 +17,32 @@ from typing import Any, NamedTuple, Protocol
 from mppo.errors import BadRequest
 from mppo.files import reader
 from mppo.files.atomic import write_atomically
-from mppo.files.reader import History
-from mppo.loggers.names import Row, Scalars
+from mppo.files.reader import History, PathLike, Row
 
 POLL = 1.0  # seconds between looks at a run that goes on
+ROLLOUT = {
+    "return_mean": "rollout/ep_rew_mean",
+    "length_mean": "rollout/ep_len_mean",
+    "episodes": "rollout/episodes",
+    "return_error": "rollout/ep_rew_error",
+    "recent_return_mean": "rollout/ep_rew_mean_100",
+    "recent_length_mean": "rollout/ep_len_mean_100",
+}
+TRAIN = {
+    "kl": "train/approx_kl",
+    "surrogate_gain": "train/policy_objective",
+    "line_search_success": "train/is_line_search_success",
+}
+"""Ours to theirs; any other number of a row goes under `train/` with its own name."""
+PATHS = ("picked", "slot")
+EACH_PATH = ("performance", "entropy", "picks", "style")
+ELSEWHERE = {"iteration", "steps", *ROLLOUT, *TRAIN, *PATHS, *EACH_PATH}
+EVAL = {
+    "mean_return": "eval/mean_reward",
+    "mean_return_deterministic": "eval/mean_reward_deterministic",
+    "mean_return_own_noise": "eval/mean_reward_own_noise",
+    "path": "eval/path",
+}
 
 
 class Logger(Protocol):
@@ -56,6 +80,37 @@ def records(history: History) -> Iterator[Record]:
         yield Record(row, timing.get(row["steps"]), evaluations.get(row["steps"]))
 
 
+class Scalars:
+    """From rows to numbers, in the order of the run: it adds up the time."""
+
+    def __init__(self) -> None:
+        self._elapsed, self._before = 0.0, 0
+
+    def __call__(self, row: Row, timing: Row | None, evaluation: Row | None) -> dict[str, float]:
+        """The numbers of one iteration; what is null in the rows is left out."""
+        found: Row = {"time/iterations": row["iteration"] + 1, "time/total_timesteps": row["steps"]}
+        found |= {name: row.get(key) for key, name in (ROLLOUT | TRAIN).items()}
+        found |= {f"train/{key}": value for key, value in row.items() if key not in ELSEWHERE}
+        if "line_search_success" in row:  # sb3-contrib's name of the same number in TRPO
+            found["train/kl_divergence_loss"] = row["kl"]
+        entropy = row["entropy"][row.get("slot", row["picked"])]
+        negative = None if entropy is None else -entropy
+        found |= {"train/entropy": entropy, "train/entropy_loss": negative}
+        found |= {f"paths/{name}": row.get(name) for name in PATHS}
+        for name in EACH_PATH:
+            found |= {f"paths/{name}_{k}": value for k, value in enumerate(row.get(name, ()))}
+        if timing is not None:
+            seconds = timing["simulation"] + timing["learning"]
+            self._elapsed += seconds + timing["evaluation"]
+            rate = (row["steps"] - self._before) / seconds if seconds > 0 else None
+            found |= {"time/fps": rate, "time/time_elapsed": self._elapsed}
+        if evaluation is not None:
+            found |= {name: evaluation.get(key) for key, name in EVAL.items()}
+        self._before = row["steps"]
+        numbers = {name: value for name, value in found.items() if isinstance(value, int | float)}
+        return {name: float(value) for name, value in numbers.items()}  # truth values too: 0 and 1
+
+
 class Loggers:
     """Several loggers fed with the records of one run, each from where it was left.
 
@@ -66,13 +121,8 @@ class Loggers:
 
     def __init__(self, loggers: Sequence[Logger]):
         self._waiting, self._scalars = list(loggers), Scalars()
-        self._wanted: list[tuple[Logger, int]] = []  # and the first step it is to be told of
+        self.wanted: list[tuple[Logger, int]] = []  # that go on, and the first step each is told
         self._folder: Path | None = None
-
-    @property
-    def left(self) -> int:
-        """How many have begun and not failed."""
-        return len(self._wanted)
 
     def start(
         self, described: Row, folder: Path | None, earlier: History, steps: int | None = None
@@ -81,37 +131,36 @@ class Loggers:
         self._folder, upto = folder, earlier.steps if steps is None else steps
         for logger in self._waiting:
             try:
-                self._wanted.append((logger, logger.start(described, folder, upto)))
+                self.wanted.append((logger, logger.start(described, folder, upto)))
             except BadRequest:
                 self.close()
                 raise
             except Exception as error:
                 self._leave_out(logger, error)
-        self._scalars = Scalars()
         for record in records(earlier):
             self(record)
 
     def __call__(self, record: Record) -> None:
         """Tell all that want to know."""
-        if not self._wanted:
+        if not self.wanted:
             return
         numbers = self._scalars(*record)
         steps = int(record.row["steps"])
-        for logger, first in list(self._wanted):
+        for logger, first in list(self.wanted):
             if steps >= first:
                 self._guarded(logger, lambda logger=logger: logger.log(steps, numbers))
 
     def close(self) -> None:
         """End all."""
-        for logger, _ in list(self._wanted):
+        for logger, _ in list(self.wanted):
             self._guarded(logger, logger.close)
-        self._wanted = []
+        self.wanted = []
 
     def _guarded(self, logger: Logger, call: Callable[[], Any]) -> None:
         try:
             call()
         except Exception as error:
-            self._wanted = [one for one in self._wanted if one[0] is not logger]
+            self.wanted = [one for one in self.wanted if one[0] is not logger]
             self._leave_out(logger, error)
 
     def _leave_out(self, logger: Logger, error: Exception) -> None:
@@ -124,15 +173,13 @@ class Loggers:
         )
 
 
-def send(folder: str | os.PathLike[str], loggers: Sequence[Logger], follow: bool = False) -> int:
+def send(folder: PathLike, loggers: Sequence[Logger], follow: bool = False) -> int:
     """Feed loggers from a run directory; with `follow`, until the run ends. Returns the steps."""
     described, earlier = reader.known_description(folder), reader.history(folder)
     to, told = Loggers(loggers), 0
     to.start(described, Path(folder), earlier._replace(metrics=[]), earlier.steps)
     while True:
-        finished = reader.finished(
-            folder
-        )  # before reading: rows written meanwhile are seen next time
+        finished = reader.finished(folder)  # first: rows written meanwhile are seen next time
         found = list(records(reader.history(folder)))
         if follow and not finished:
             found = found[:-1]  # its timing and evaluation may not be there yet
@@ -140,7 +187,7 @@ def send(folder: str | os.PathLike[str], loggers: Sequence[Logger], follow: bool
             if record.row["steps"] > told:
                 to(record)
                 told = int(record.row["steps"])
-        if loggers and not to.left:
+        if loggers and not to.wanted:
             raise BadRequest(f'no logger is left that takes the rows of "{folder}"')
         if finished or not follow:
             to.close()
@@ -148,7 +195,7 @@ def send(folder: str | os.PathLike[str], loggers: Sequence[Logger], follow: bool
         time.sleep(POLL)
 
 
-def write_csv(folder: str | os.PathLike[str], file: str | os.PathLike[str]) -> int:
+def write_csv(folder: PathLike, file: PathLike) -> int:
     """All numbers of a run directory as a table, one line for each iteration; returns how many."""
     reader.known_description(folder)
     scalars = Scalars()

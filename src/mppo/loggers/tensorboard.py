@@ -4,15 +4,15 @@
 from __future__ import annotations
 
 import importlib
-import os
 import struct
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 from mppo.errors import BadRequest
+from mppo.files.reader import PathLike, Row
 
-Row = dict[str, Any]
 EVENTS = "events.out.tfevents.*"
 
 
@@ -24,10 +24,14 @@ class TensorBoard:
     of that step and later ones: a curve has every step once, also after kill -9.
     """
 
-    def __init__(self, folder: str | os.PathLike[str] | None = None):
+    def __init__(self, folder: PathLike | None = None):
         self.folder = None if folder is None else Path(folder)
         self._writer: Any = None
-        _tensorboardx()  # a missing extra is said now, not after hours
+        try:  # a missing extra is said now, not after hours
+            self._library: Any = importlib.import_module("tensorboardX")
+        except ImportError as error:
+            needs = "TensorBoard events need tensorboardX"
+            raise BadRequest(f'{needs}: pip install "mppo[tensorboard]"') from error
 
     def start(self, described: Row, folder: Path | None, steps: int) -> int:
         """Continue the event files that are there."""
@@ -37,12 +41,13 @@ class TensorBoard:
                     "TensorBoard(folder) needs a folder, or a run with a directory (out=...)"
                 )
             self.folder = folder / "tensorboard"
-        written = last_step(self.folder)
+        files = list(self.folder.glob(EVENTS))
+        written = max((step for file in files for step in _steps(file)), default=None)
         first = min(written, steps) if written is not None else 0
         purge = None if written is None else first
         # names hold the time in seconds: two files of one second would be one without the number
-        number = f".{len(list(self.folder.glob(EVENTS))):05d}"
-        self._writer = _tensorboardx().SummaryWriter(
+        number = f".{len(files):05d}"
+        self._writer = self._library.SummaryWriter(
             str(self.folder), purge_step=purge, filename_suffix=number
         )
         return first
@@ -58,22 +63,12 @@ class TensorBoard:
         self._writer.close()
 
 
-def folder_below(
-    parent: str | os.PathLike[str], out: str | os.PathLike[str] | None, method: str
-) -> Path:
+def folder_below(parent: PathLike, out: PathLike | None, method: str) -> Path:
     """One folder for each run: named as the run directory, or the method with the next number."""
     if out is not None:
         return Path(parent) / Path(out).name
-    n = 1
-    while (Path(parent) / f"{method}_{n}").exists():
-        n += 1
-    return Path(parent) / f"{method}_{n}"
-
-
-def last_step(folder: Path) -> int | None:
-    """The highest step in the event files of a folder; None where there are no events."""
-    steps = [step for file in folder.glob(EVENTS) for step in _steps(file)]
-    return max(steps, default=None)
+    numbered = (Path(parent) / f"{method}_{n}" for n in count(1))
+    return next(path for path in numbered if not path.exists())
 
 
 def _steps(file: Path) -> Iterator[int]:
@@ -92,12 +87,3 @@ def _steps(file: Path) -> Iterator[int]:
         if event.HasField("summary"):
             yield int(event.step)
         at = end + 4
-
-
-def _tensorboardx() -> Any:
-    try:
-        return importlib.import_module("tensorboardX")
-    except ImportError as error:
-        raise BadRequest(
-            'TensorBoard events need tensorboardX: pip install "mppo[tensorboard]"'
-        ) from error

@@ -11,8 +11,7 @@ from typing import Any
 
 from mppo.errors import BadRequest
 from mppo.files.atomic import write_atomically
-
-Row = dict[str, Any]
+from mppo.files.reader import Row
 
 
 class _Tracker(ABC):
@@ -21,16 +20,17 @@ class _Tracker(ABC):
     Steps told before are not told again after a resume: they would be the same numbers.
     """
 
-    init: dict[str, Any]
-    name: str | None
-    project: str
-
     module_name = ""
-    extra = "track"
 
     def __init__(self, project: str, name: str | None = None, **init: Any):
-        self.project, self.name, self.init = project, name, init
-        self._module = self._imported()
+        self.project: str = project
+        self.name: str | None = name
+        self.init: dict[str, Any] = init
+        try:
+            self._module: Any = importlib.import_module(self.module_name)
+        except ImportError as error:
+            needs = f"{type(self).__name__} needs {self.module_name}"
+            raise BadRequest(f'{needs}: pip install "mppo[track]"') from error
         self._mark: Path | None = None
 
     def start(self, described: Row, folder: Path | None, steps: int) -> int:
@@ -38,10 +38,11 @@ class _Tracker(ABC):
         name = self.name or "{method_name}-{env}-seed-{seed}".format(**described).replace("/", "-")
         self._mark = None if folder is None else folder / f"{self.module_name}.json"
         known = self._known()
-        same = bool(known) and known.get("project") == self.project and known.get("name") == name
-        told = int(known["steps"]) if same else -1
+        if (known.get("project"), known.get("name")) != (self.project, name):
+            known = {}  # of another tracked run
+        told = int(known.get("steps", -1))
         self._state: Row = {"project": self.project, "name": name, "steps": told}
-        self._begin(name, described, folder, known if same else {})
+        self._begin(name, described, folder, known)
         return told + 1
 
     @abstractmethod
@@ -49,11 +50,9 @@ class _Tracker(ABC):
         """Begin, or go on with what is known of an earlier part."""
 
     def _known(self) -> Row:
-        if self._mark is None or not self._mark.exists():
-            return {}
         try:
-            return dict(json.loads(self._mark.read_text()))
-        except (ValueError, TypeError):
+            return {} if self._mark is None else dict(json.loads(self._mark.read_text()))
+        except (FileNotFoundError, ValueError, TypeError):
             return {}
 
     def log(self, steps: int, numbers: dict[str, float]) -> None:
@@ -67,14 +66,6 @@ class _Tracker(ABC):
         """End the tracked run."""
         self._module.finish()
 
-    def _imported(self) -> Any:
-        try:
-            return importlib.import_module(self.module_name)
-        except ImportError as error:
-            raise BadRequest(
-                f'{type(self).__name__} needs {self.module_name}: pip install "mppo[{self.extra}]"'
-            ) from error
-
 
 class WandB(_Tracker):
     """Weights & Biases; `init` takes whatever `wandb.init` does (mode="offline", tags, ...)."""
@@ -82,18 +73,9 @@ class WandB(_Tracker):
     module_name = "wandb"
 
     def _begin(self, name: str, described: Row, folder: Path | None, known: Row) -> None:
-        run = self._module.init(
-            **{
-                "project": self.project,
-                "name": name,
-                "config": described,
-                "id": known.get("id"),
-                "resume": "allow",
-                "dir": None if folder is None else str(folder),
-                **self.init,
-            }
-        )
-        self._state["id"] = run.id
+        given = {"project": self.project, "name": name, "config": described, "resume": "allow"}
+        given |= {"id": known.get("id"), "dir": None if folder is None else str(folder)}
+        self._state["id"] = self._module.init(**{**given, **self.init}).id
 
 
 class Trackio(_Tracker):

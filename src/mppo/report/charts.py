@@ -8,41 +8,32 @@ from functools import cached_property
 
 import numpy as np
 
-from mppo.report import text
-from mppo.report.curve import Line, Summary, common_part, moving_mean, summarise
+from mppo.report import svg, text
 from mppo.report.style import Look
-from mppo.report.svg import Scale, band_path, fit_log_scale, fit_scale, line_path, spread_apart
+from mppo.report.svg import Line, Scale
 
 
-@dataclass(frozen=True, eq=False)
 class Series:
-    """One entry of a legend: the curves of its seeds, and what is drawn boldly for all."""
+    """One entry of a legend: the curves of its seeds, and what is drawn boldly for all.
 
-    name: str
-    look: Look
-    thin: tuple[Line, ...]
-    bold: Summary
-    number: int | None = None  # of a path: lines that end together share a label
+    The mean goes as far as all lines reach; those beside are left out of it. With a width, all
+    are moving means (a lone curve stays beside its own). Numbered lines that end together share a
+    label.
+    """
 
-    @classmethod
-    def of(
-        cls,
+    def __init__(
+        self,
         name: str,
         look: Look,
         lines: Sequence[Line],
         width: int = 1,
         beside: Sequence[Line] = (),
-    ) -> Series:
-        """Seeds and their mean as far as all of them reach, and others that it leaves out.
-
-        With a width, all as moving means (a lone curve stays beside its own).
-        """
-        soft = [Line(line.x, moving_mean(line.y, width)) for line in lines]
-        mean = common_part(summarise(soft), soft)
-        if len(lines) + len(beside) > 1:
-            others = [Line(line.x, moving_mean(line.y, width)) for line in beside]
-            return cls(name, look, (*soft, *others), mean)
-        return cls(name, look, tuple(lines) if width > 1 else (), mean)
+        number: int | None = None,
+    ):
+        self.name, self.look, self.number = name, look, number
+        soft = [Line(line.x, svg.moving_mean(line.y, width)) for line in (*lines, *beside)]
+        self.bold = svg.common_part(svg.summarise(soft[: len(lines)]), soft[: len(lines)])
+        self.thin = soft if len(soft) > 1 else [*lines, *beside] if width > 1 else []
 
     @property
     def end(self) -> tuple[float, float]:
@@ -79,7 +70,6 @@ class Form:
         return self.width - self.left - self.right, self.height - self.top - self.bottom
 
 
-SMALL = Form()
 LARGE = Form(760, 346, 52, 150, 12, 50, "large")
 WIDE = Form(640, 264, 50, 84, 10, 46, "wide")
 
@@ -91,7 +81,7 @@ class Chart:
     title: str
     series: Sequence[Series]
     hint: str = ""
-    full_form: Form = SMALL
+    full_form: Form = Form()
     references: tuple[tuple[float, str], ...] = ()  # levels to compare with
     from_zero: bool = False
     may_be_log: bool = False
@@ -121,13 +111,10 @@ class Chart:
         seeds = [line.y for one in self.drawn for line in one.thin]
         levels = np.array([level for level, _ in self.references])
         height = self.form.inner[1]
-        log = fit_log_scale(np.concatenate(means), height) if self.may_be_log else None
-        return log or fit_scale(np.concatenate([*means, *seeds, levels]), height, self.from_zero)
-
-    @property
-    def explanation(self) -> str:
-        """What stands below the title."""
-        return self.hint + (" The vertical axis is logarithmic." if self.y.log else "")
+        log = svg.fit_log_scale(np.concatenate(means), height) if self.may_be_log else None
+        return log or svg.fit_scale(
+            np.concatenate([*means, *seeds, levels]), height, self.from_zero
+        )
 
     @property
     def description(self) -> str:
@@ -139,9 +126,9 @@ class Chart:
         """Path data of the band, of every seed and of the mean."""
         few = max(40, self.limit // 2) if len(one.thin) > 3 else self.limit
         return (
-            band_path(one.bold, self.x, self.y, self.limit),
-            [line_path(line, self.x, self.y, few) for line in one.thin],
-            line_path(Line(one.bold.x, one.bold.mean), self.x, self.y, self.limit),
+            svg.band_path(one.bold, self.x, self.y, self.limit),
+            [svg.line_path(line, self.x, self.y, few) for line in one.thin],
+            svg.line_path(Line(one.bold.x, one.bold.mean), self.x, self.y, self.limit),
         )
 
     def end_labels(self) -> Iterator[tuple[float, str, int | None]]:
@@ -151,7 +138,7 @@ class Chart:
         at = [float(self.y(one.end[1])) for one in self.drawn]
         numbered = all(one.number is not None for one in self.drawn)
         labels = _shared_labels(self.drawn, at) if numbered else _own_labels(self.drawn, at)
-        places = spread_apart([end for end, _, _ in labels], 17, 6, self.form.inner[1] - 4)
+        places = svg.spread_apart([end for end, _, _ in labels], 17, 6, self.form.inner[1] - 4)
         for place, (_, name, owner) in zip(places, labels, strict=True):
             yield place, text.shorten(name, (self.form.right - 12) // 7), owner
 
@@ -195,10 +182,5 @@ def ranges(numbers: list[int]) -> str:
     >>> ranges([0, 1, 2, 5, 7, 8]), ranges([3])
     ('0–2 5 7–8', '3')
     """
-    spans: list[list[int]] = []
-    for number in numbers:
-        if spans and number == spans[-1][1] + 1:
-            spans[-1][1] = number
-        else:
-            spans.append([number, number])
-    return " ".join(str(a) if a == b else f"{a}–{b}" for a, b in spans)
+    spans = svg.stretches(np.bincount(numbers) > 0)
+    return " ".join(str(a) if b - a == 1 else f"{a}–{b - 1}" for a, b in spans)

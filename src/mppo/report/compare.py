@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,7 +17,6 @@ from mppo.report.style import DISPLAY
 from mppo.report.text import LONGEST_LABEL, visible
 
 _MOST_DIFFERENCES = 3  # named in a label
-_MISSING = "–"
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +27,6 @@ class Group:
     label: str  # what a reader tells it by
     method_name: str
     runs: tuple[RunRecord, ...]
-    flat: dict[str, str]
     configuration: str  # the label without the budget
     budget: int | None = None  # steps, where the task has runs of this configuration with others
 
@@ -70,12 +69,10 @@ def as_text(value: Any) -> str:
 def run_settings(run: RunRecord) -> dict[str, str]:
     """Everything that run.json says of how it was run, but for the seed and the versions."""
     flat = flattened(run.method)
-    flat.pop("method", None)
-    for key in ("env_kwargs", "evaluation"):
-        part = run.described.get(key)
-        rows = flattened(part, "env" if key == "env_kwargs" else "evaluation")
-        rows.pop("evaluation", None)
-        flat |= rows
+    for key, prefix in (("env_kwargs", "env"), ("evaluation", "evaluation")):
+        flat |= flattened(run.described.get(key), prefix)
+    for kind in ("method", "evaluation"):  # which say nothing
+        flat.pop(kind, None)
     for key in ("wrappers", "steps", "envs", "horizon", "unfinished", "clip_actions"):
         if key in run.described:
             flat["envs in use" if key == "envs" else key] = as_text(run.described[key])
@@ -94,28 +91,24 @@ def task_of(run: RunRecord) -> str:
 
 def repeated(found: Sequence[Group]) -> list[str]:
     """What to say of seeds that a configuration counts twice."""
-    said = []
-    for group in found:
-        seeds = Counter(run.word("seed") for run in group.runs)
-        for seed, count in seeds.items():
-            if count > 1:
-                said.append(
-                    f"{group.label} on {group.task}: seed {seed} is there {count} times, and is "
-                    "counted as often; its runs are no independent samples"
-                )
-    return said
+    return [
+        f"{group.label} on {group.task}: seed {seed} is there {count} times, and is counted as "
+        "often; its runs are no independent samples"
+        for group in found
+        for seed, count in Counter(run.word("seed") for run in group.runs).items()
+        if count > 1
+    ]
 
 
 def groups(runs: Sequence[RunRecord]) -> list[Group]:
     """The runs by task, configuration and budget, in the order of tasks and of named methods."""
+    firsts: dict[str, RunRecord] = {}
     gathered: dict[tuple[str, str], dict[str, list[RunRecord]]] = {}
     for run in runs:
         identity = json.dumps([run.word("method_name"), run.method], sort_keys=True)
+        firsts.setdefault(identity, run)
         budgets = gathered.setdefault((task_of(run), identity), {})
         budgets.setdefault(_length(run), []).append(run)
-    firsts = {
-        identity: next(iter(budgets.values()))[0] for (_, identity), budgets in gathered.items()
-    }
     labels = dict(zip(firsts, _labels(list(firsts.values())), strict=True))
     order = {name: place for place, name in enumerate(METHODS)}
     found = [
@@ -132,15 +125,10 @@ def _group(task: str, label: str, members: list[RunRecord], several: bool) -> Gr
     steps = members[0].described.get("steps")
     budget = steps if several and type(steps) is int else None
     words = "" if not several else f" · {as_text(steps) if budget is None else f'{budget:,}'} steps"
-    return Group(
-        task,
-        label + words,
-        _base(members[0]),
-        tuple(sorted(members, key=lambda run: (_seed(run), run.name))),
-        flattened(members[0].method),
-        label,
-        budget,
-    )
+    seed = lambda run: run.described.get("seed")
+    place = lambda run: (seed(run) if isinstance(seed(run), int) else math.inf, run.name)
+    runs = tuple(sorted(members, key=place))
+    return Group(task, label + words, _base(members[0]), runs, label, budget)
 
 
 def _length(run: RunRecord) -> str:
@@ -155,57 +143,39 @@ def _labels(runs: list[RunRecord]) -> list[str]:
     flats = [flattened(run.method) for run in runs]
     labels = []
     for run, base, flat in zip(runs, bases, flats, strict=True):
-        alike = [other for other, name in zip(flats, bases, strict=True) if name == base]
-        names = differing(alike)
+        names = differing([other for other, name in zip(flats, bases, strict=True) if name == base])
         if base in METHODS:  # what a method says of itself needs no mention
             own = differing([flat, flattened(settings.to_json(METHODS[base]))])
             custom = run.word("method_name") not in METHODS
             names = own if custom else [name for name in names if name in own]
-        names += [name for name, kind in flat.items() if _foreign(name, kind)]
-        words = [
-            f"{_short_name(name, flat)} {_short_kind(flat.get(name, _MISSING))}"
-            for name in dict.fromkeys(names)
-        ]
+        names += [name for name, kind in flat.items() if "." not in name and ":" in kind]  # foreign
+        words = [_difference(name, flat) for name in dict.fromkeys(names)]
         more = len(words) - _MOST_DIFFERENCES
         words = [*words[:_MOST_DIFFERENCES], *([f"+{more} more"] if more > 0 else [])]
-        labels.append(
-            visible(" · ".join([DISPLAY.get(base, base), ", ".join(words)]).rstrip(" ·"), 90)
-        )
-    seen = Counter(labels)
-    numbers: Counter[str] = Counter()
-    for place, label in enumerate(labels):
-        if seen[label] > 1:
-            numbers[label] += 1
-            labels[place] = f"{label} #{numbers[label]}"
-    return labels
+        said = f" · {', '.join(words)}" if words else ""
+        labels.append(visible(DISPLAY.get(base, base) + said, 90))
+    number = lambda place: labels[: place + 1].count(labels[place])
+    return [
+        f"{label} #{number(place)}" if labels.count(label) > 1 else label
+        for place, label in enumerate(labels)
+    ]
 
 
-def _foreign(name: str, kind: str) -> bool:
-    """Whether this is a component of somebody else's."""
-    return "." not in name and ":" in kind
+def _difference(name: str, flat: dict[str, str]) -> str:
+    """A setting in few words: the last part of its name, a class without its module.
 
-
-def _short_name(name: str, flat: dict[str, str]) -> str:
-    """The last part of a dotted name, if no other setting ends like it."""
-    last = name.rpartition(".")[2]
-    return last if sum(key.rpartition(".")[2] == last for key in flat) == 1 else name
-
-
-def _short_kind(kind: str) -> str:
-    """The class without its module.
-
-    >>> _short_kind("own_picking_rule:Thompson"), _short_kind("0.5")
-    ('Thompson', '0.5')
+    >>> _difference("picking.alpha", {"picking.alpha": "0.5"})
+    'alpha 0.5'
+    >>> _difference("picking", {"picking": "own_picking_rule:Thompson"})
+    'picking Thompson'
     """
-    return visible(kind.rpartition(":")[2] if ":" in kind else kind, LONGEST_LABEL)
+    last = name.rpartition(".")[2]
+    alone = sum(key.rpartition(".")[2] == last for key in flat) == 1
+    value = visible(flat.get(name, "–").rpartition(":")[2], LONGEST_LABEL)
+    return f"{last if alone else name} {value}"
 
 
 def _base(run: RunRecord) -> str:
     """The method's name, or that of the named method that is nearest to it."""
     name = run.word("method_name")
     return nearest(run.method) if name == "custom" and run.method else visible(name, LONGEST_LABEL)
-
-
-def _seed(run: RunRecord) -> float:
-    seed = run.described.get("seed")
-    return seed if isinstance(seed, int) else float("inf")

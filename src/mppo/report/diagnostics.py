@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from mppo.report.charts import LARGE, WIDE, Chart, Series
 from mppo.report.compare import Group
-from mppo.report.curve import FEWEST, Line
-from mppo.report.ends import averaged_runs, curve, same_point
-from mppo.report.read import RunRecord, column, columns
+from mppo.report.read import RunRecord, column, columns, numbers
+from mppo.report.results import averaged_runs, curve, same_point, was_evaluated
 from mppo.report.style import Look, Looks
+from mppo.report.svg import FEWEST, Line
 from mppo.report.text import visible
 
 _MOST_OTHERS = 12
@@ -32,9 +31,8 @@ def improved_entropy(run: RunRecord) -> np.ndarray:
     entropy, slot = columns(rows, "entropy", run.paths), column(rows, "slot")
     slot = np.where(np.isfinite(slot), slot, column(rows, "picked"))
     inside = np.isfinite(slot) & (slot >= 0) & (slot < run.paths)
-    return np.where(
-        inside, entropy[np.arange(len(rows)), np.where(inside, slot, 0).astype(int)], np.nan
-    )
+    chosen = entropy[np.arange(len(rows)), np.where(inside, slot, 0).astype(int)]
+    return np.where(inside, chosen, np.nan)
 
 
 def explained_variance(run: RunRecord) -> np.ndarray:
@@ -51,10 +49,6 @@ class Measure(NamedTuple):
     from_zero: bool = False
     may_be_log: bool = False
     compute: Callable[[RunRecord], np.ndarray] | None = None  # where it is no column of a log
-
-    def read(self, run: RunRecord) -> np.ndarray:
-        """Its value in each iteration."""
-        return self.compute(run) if self.compute else column(run.metrics, self.key)
 
 
 _BATCH = "Mean over the episodes that ended in the batch."
@@ -79,14 +73,11 @@ def learning_curve(
     groups: Sequence[Group], looks: Looks, title: str, limit: int, form=LARGE
 ) -> Chart:
     """Evaluations of all seeds; returns of the batches where nothing was evaluated."""
-    evaluated = any(
-        np.isfinite(column(run.evaluations, "mean_return")).any()
-        for group in groups
-        for run in group.runs
-    )
-    log, key = ("evaluations", "mean_return") if evaluated else ("metrics", "return_mean")
-    width = 1 if evaluated else _width([run for group in groups for run in group.runs])
-    read = lambda run: curve(getattr(run, log), column(getattr(run, log), key))
+    evaluated = any(was_evaluated(run) for group in groups for run in group.runs)
+    width = 1 if evaluated else _width(groups)
+    rows = lambda run: run.evaluations if evaluated else run.metrics
+    key = "mean_return" if evaluated else "return_mean"
+    read = lambda run: curve(rows(run), column(rows(run), key))
     series = [_series(group, looks, read, width) for group in groups]
     most = max(len(group.runs) for group in groups)
     what = "Mean return of the evaluation episodes" if evaluated else "Return of the batches"
@@ -99,11 +90,12 @@ def learning_curve(
 
 def training(groups: Sequence[Group], looks: Looks, limit: int) -> list[Chart]:
     """How the updates went, iteration by iteration; only charts with something to draw."""
-    width = _width([run for group in groups for run in group.runs])
+    width = _width(groups)
     note = f" Moving mean over {width} iterations." if width > 1 else ""
     charts = []
     for measure in (*MEASURES, *_others(groups)):
-        read = lambda run, measure=measure: curve(run.metrics, measure.read(run))
+        values = measure.compute or (lambda run, key=measure.key: column(run.metrics, key))
+        read = lambda run, values=values: curve(run.metrics, values(run))
         series = [_series(group, looks, read, width) for group in groups]
         charts.append(
             Chart(
@@ -127,7 +119,7 @@ def _series(group: Group, looks: Looks, read: Callable[[RunRecord], Line], width
     others = [line for averaged, line in lines if not averaged and len(line.x)]
     if not taken:  # those that came to their end say nothing of this
         taken, others = others, []
-    return Series.of(group.label, looks[group.label], taken, width, others)
+    return Series(group.label, looks[group.label], taken, width, others)
 
 
 def path_charts(run: RunRecord, limit: int) -> list[Chart]:
@@ -140,33 +132,26 @@ def path_charts(run: RunRecord, limit: int) -> list[Chart]:
         ("entropy", "H of each path", "The entropy of its policy, in nats."),
     ):
         values = columns(run.metrics, key, run.paths)
+        lines = [curve(run.metrics, values[:, path]) for path in range(run.paths)]
         series = [
-            replace(
-                Series.of(f"path {path}", Look.number(path), [curve(run.metrics, values[:, path])]),
-                number=path,
-            )
-            for path in range(run.paths)
+            Series(f"path {path}", Look.number(path), [line], number=path)
+            for path, line in enumerate(lines)
         ]
         charts.append(Chart(title, series, hint, WIDE, limit=limit))
     return [chart for chart in charts if chart.drawn]
 
 
-def _width(runs: Sequence[RunRecord]) -> int:
+def _width(groups: Sequence[Group]) -> int:
     """Iterations of a moving mean: a fiftieth of the run, and odd."""
-    longest = max((len(run.metrics) for run in runs), default=0)
-    return longest // 100 * 2 + 1
+    return max(len(run.metrics) for group in groups for run in group.runs) // 100 * 2 + 1
 
 
 def _trust_region(groups: Sequence[Group]) -> tuple[tuple[float, str], ...]:
     """The largest KL of a step, if all of them agree on it."""
-    allowed: set[Any] = set()
-    for group in groups:
-        optimiser = group.runs[0].method.get("optimiser")
-        level = optimiser.get("max_kl") if isinstance(optimiser, dict) else None
-        if isinstance(level, int | float):
-            allowed.add(level)
-    levels = column([{"kl": level} for level in allowed], "kl")
-    return ((float(levels[0]), f"max_kl {levels[0]:g}"),) if len(levels) == 1 else ()
+    optimisers = [group.runs[0].method.get("optimiser") for group in groups]
+    given = [one.get("max_kl") for one in optimisers if isinstance(one, dict)]
+    levels = set(numbers([level for level in given if isinstance(level, int | float)]).tolist())
+    return tuple((level, f"max_kl {level:g}") for level in levels) if len(levels) == 1 else ()
 
 
 def _others(groups: Sequence[Group]) -> list[Measure]:

@@ -105,19 +105,15 @@ def guard_formula(cell: str) -> str:
 
 def _csv(page: Document) -> str:
     """All tables one below the other, a blank line between; the first column names the table."""
-    blocks = []
-    for section in page.sections:
-        if section.rows:
-            out = io.StringIO()
-            write = csv.writer(out, lineterminator="\n").writerow
-            write(["panel", *section.columns])
-            for row in section.rows:
-                cells = (
-                    visible_lines(cell).replace("\n", "; ") for cell in (section.heading, *row)
-                )
-                write(map(guard_formula, cells))
-            blocks.append(out.getvalue())
-    return "\n".join(blocks)
+    out = io.StringIO()
+    write = csv.writer(out, lineterminator="\n").writerow
+    one_line = lambda cell: visible_lines(cell).replace("\n", "; ")
+    for place, section in enumerate(section for section in page.sections if section.rows):
+        out.write("\n" * (place > 0))
+        write(["panel", *section.columns])
+        for row in section.rows:
+            write(guard_formula(one_line(cell)) for cell in (section.heading, *row))
+    return out.getvalue()
 
 
 def _html(page: Document) -> str:

@@ -10,14 +10,13 @@ from pathlib import Path
 
 from mppo.errors import BadRequest
 from mppo.machine.durations import duration
-from mppo.report import diagnostics, ends, read, repeat, tables, text
-from mppo.report.charts import Chart, Form
-from mppo.report.compare import Group, groups, repeated
+from mppo.report import diagnostics, read, repeat, results, text
+from mppo.report.charts import Form
+from mppo.report.compare import groups, repeated
 from mppo.report.markup import asset, render
-from mppo.report.paths import explorers, picking_strip
+from mppo.report.paths import explorers, group_maps, maze_of, picking_strip
 from mppo.report.read import RunRecord
-from mppo.report.style import DARK_PAGE, DISPLAY, LIGHT_PAGE, looks
-from mppo.report.visits import Maze, group_maps
+from mppo.report.style import DARK_PAGE, DISPLAY, PALETTE, looks
 
 _POINTS = 400  # of a curve, in a report of few runs
 _BYTES = 2_500_000  # that the curves of a large report may take together
@@ -50,9 +49,10 @@ def html(directories: Sequence[str | Path], title: str | None = None) -> str:
         page=Page(runs, problems, title),
         limits=_LIMITS,
         version=importlib.metadata.version("mppo"),
-        ends=ends,
-        tables=tables,
-        maze_of=Maze,
+        results=results,
+        diagnostics=diagnostics,
+        card=_CARD,
+        maze_of=maze_of,
         group_maps=group_maps,
         picking_strip=picking_strip,
         explorers=explorers,
@@ -69,7 +69,7 @@ class Page:
         self.by_task = [
             (task, list(found)) for task, found in groupby(self.groups, lambda group: group.task)
         ]
-        self.problems = [*problems, *repeated(self.groups), *ends.notes(self.groups)]
+        self.problems = [*problems, *repeated(self.groups), *results.notes(self.groups)]
         self.title = title or self._title()
         self.looks = looks({group.label: group.method_name for group in self.groups})
         self.anchors = {run.name: f"run-{place}" for place, run in enumerate(self.runs)}
@@ -91,34 +91,21 @@ class Page:
     @property
     def length(self) -> str:
         """How far the runs got."""
-        done = [ends.steps_done(run) for run in self.runs]
+        done = [results.steps_done(run) for run in self.runs]
         if len(set(done)) == 1:
             return f"{text.steps(done[0])} steps" + ("" if len(done) == 1 else " each")
         return f"{text.steps(min(done))} to {text.steps(max(done))} steps"
 
-    def learning_curve(self, found: list[Group], title: str, small: bool = False) -> Chart:
-        """Return against steps of all configurations of a task."""
-        form = {"form": _CARD} if small else {}
-        return diagnostics.learning_curve(found, self.looks, title, self.points, **form)
-
-    def training(self, found: list[Group]) -> list[Chart]:
-        """How the updates went."""
-        return diagnostics.training(found, self.looks, self.points)
-
-    def path_charts(self, run: RunRecord) -> list[Chart]:
-        """J and H of every path."""
-        return diagnostics.path_charts(run, self.points)
-
     def tiles(self, run: RunRecord) -> list[tuple[str, str]]:
         """The numbers of a lone run, each with its name."""
-        done = ends.steps_done(run)
+        done = results.steps_done(run)
         tiles = [
-            (text.number(ends.final_return(run)), "return at the end"),
-            (text.number(ends.best_return(run)), "best"),
+            (text.number(results.final_return(run)), "return at the end"),
+            (text.number(results.best_return(run)), "best"),
             (text.steps(done), "environment steps"),
         ]
         if run.timing:
-            total = float(tables.seconds(run).sum())
+            total = float(results.seconds(run).sum())
             rate = text.number(done / max(total, 1e-9))
             tiles.append((duration(total), f"{rate} steps a second"))
         return [*tiles, (str(run.paths), "paths")] if run.paths > 1 else tiles
@@ -128,8 +115,8 @@ def _palette() -> str:
     """The colours of style.py as variables of the style sheet."""
     light, dark = (
         "".join(f"--s{place}:{colour};" for place, colour in enumerate(palette))
-        for palette in (LIGHT_PAGE, DARK_PAGE)
+        for palette in (PALETTE, DARK_PAGE)
     )
     screen = f"@media screen and (prefers-color-scheme:dark){{:root{{{dark}}}}}"
-    classes = "".join(f".c{place}{{--c:var(--s{place})}}" for place in range(len(LIGHT_PAGE)))
+    classes = "".join(f".c{place}{{--c:var(--s{place})}}" for place in range(len(PALETTE)))
     return f":root{{{light}}}{screen}{classes}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -88,16 +87,26 @@ def column(rows: Sequence[Row], key: str) -> np.ndarray:
     >>> column([{"kl": 0.5}, {"kl": None}, {"kl": "x"}, {"kl": True}], "kl").tolist()
     [0.5, nan, nan, 1.0]
     """
-    return _numbers([row.get(key) for row in rows])
+    return numbers([row.get(key) for row in rows])
+
+
+def numbers(values: Any) -> np.ndarray:
+    """The items of a list that a chart can draw, others as not a number; none of what is no list.
+
+    >>> numbers([0.5, None, 10**400]).tolist(), numbers("x").tolist()
+    ([0.5, nan, nan], [])
+    """
+    usable = lambda value: isinstance(value, (int, float)) and abs(value) < _LARGEST
+    given = values if isinstance(values, list) else []
+    return np.array([value if usable(value) else math.nan for value in given], float)
 
 
 def columns(rows: Sequence[Row], key: str, width: int) -> np.ndarray:
     """A list of numbers of each row as [rows, width]."""
     found = np.full((len(rows), width), np.nan)
     for into, row in zip(found, rows, strict=True):
-        given = row.get(key)
-        if isinstance(given, list):
-            into[: len(given)] = _numbers(given[:width])
+        given = numbers(row.get(key))[:width]
+        into[: len(given)] = given
     return found
 
 
@@ -153,21 +162,3 @@ def read(path: Path, name: str) -> RunRecord:
         notes=notes,
         failure=reader.noted_failure(path),
     )
-
-
-def _numbers(values: list[Any]) -> np.ndarray:
-    if {float, int}.issuperset(map(type, values)):  # nearly always
-        with contextlib.suppress(OverflowError):
-            found = np.array(values, dtype=float)
-            return np.where(np.abs(found) < _LARGEST, found, np.nan)
-    return np.array([_number(value) for value in values], dtype=float)
-
-
-def _number(value: Any) -> float:
-    if not isinstance(value, int | float):
-        return math.nan
-    try:
-        number = float(value)
-    except OverflowError:
-        return math.nan
-    return number if math.isfinite(number) and abs(number) < _LARGEST else math.nan

@@ -18,6 +18,8 @@ from mppo.errors import BadRequest
 from mppo.files import settings
 from mppo.files.changes import MISSING, Change, compare, env_flags, flags, nearest
 from mppo.files.evaluation import Evaluation
+from mppo.files.foreign_names import flag
+from mppo.files.reader import Row
 from mppo.report.read import RunRecord
 from mppo.report.text import visible
 from mppo.training.options import Options
@@ -58,13 +60,20 @@ def command(run: RunRecord) -> str:
     words = ["mppo", "train", base, _env(described.get("env"))]
     words += flags({key: _whole(described.get(key), key) for key in ("steps", "seed")})
     words += _settings(run.method, base)
-    words += _env_arguments(described.get("env_kwargs", {}))
-    words += _evaluation(described.get("evaluation", {}))
-    words += _wrappers(described.get("wrappers", []))
+    words += _env_arguments(_typed(described, "env_kwargs", dict))
+    words += _evaluation(_typed(described, "evaluation", dict))
+    words += _wrappers(_typed(described, "wrappers", list))
     said = shlex.join(words)
     if len(said) > _LONGEST:
         raise NoCommand(f"it would have {len(said):,} characters, more than a shell takes")
     return said
+
+
+def _typed(described: Row, key: str, kind: type) -> Any:
+    value = described.get(key, kind())
+    if not isinstance(value, kind):
+        raise NoCommand(f"{key} is {_shown(value)}")
+    return value
 
 
 def _env(value: Any) -> str:
@@ -85,19 +94,15 @@ def _whole(value: Any, what: str) -> int:
     return value
 
 
-def _evaluation(given: Any) -> list[str]:
+def _evaluation(given: Row) -> list[str]:
     """The options of the evaluations that are not the usual ones."""
-    if not isinstance(given, dict):
-        raise NoCommand(f"evaluation is {_shown(given)}")
     usual = dataclasses.asdict(Options().evaluation)
     whole = dataclasses.asdict(Evaluation())  # of what a file does not say
     found = {n: _whole(given.get(n, now), f"evaluation.{n}") for n, now in whole.items()}
     return flags({f"eval_{n}": now for n, now in found.items() if now != usual[n]})
 
 
-def _wrappers(names: Any) -> list[str]:
-    if not isinstance(names, list):
-        raise NoCommand(f"wrappers is {_shown(names)}")
+def _wrappers(names: list[Any]) -> list[str]:
     for name in names:
         if not isinstance(name, str) or not _WRAPPER.fullmatch(name):
             raise NoCommand(
@@ -108,9 +113,7 @@ def _wrappers(names: Any) -> list[str]:
     return ["--wrappers", *names] if names else []
 
 
-def _env_arguments(given: Any) -> list[str]:
-    if not isinstance(given, dict):
-        raise NoCommand(f"env_kwargs is {_shown(given)}")
+def _env_arguments(given: Row) -> list[str]:
     for key in given:
         if not key.isidentifier():
             raise NoCommand(f"its environment has an argument {_shown(key)}")
@@ -169,7 +172,7 @@ def _checked_kind(name: str, kind: Any) -> set[str]:
     if isinstance(kind, str) and kind in COMPONENTS.get(name, {}):
         return set()
     if name not in COMPONENTS or not _COMPONENT.fullmatch(str(kind)):
-        raise NoCommand(f"--{_dashed(name)} cannot be {_shown(kind)} on a command line")
+        raise NoCommand(f"{flag(name)} cannot be {_shown(kind)} on a command line")
     _refuse_main(str(kind), name)
     return {name}
 
@@ -187,14 +190,12 @@ def _value(name: str, change: Change, foreign: set[str]) -> Any:
 
 def _schedule(item: dict[str, Any], name: str) -> str:
     """The words of a schedule; a function has some if it can be imported."""
-    said = item.get("function")
+    said = item.get("function") if item["kind"] != "schedule" else None
     if item["kind"] == "schedule":
-        try:
+        with contextlib.suppress(BadRequest):
             said = str(settings.from_json(item))
-        except BadRequest:
-            said = None
     if not isinstance(said, str) or not _WORD.fullmatch(said):
-        raise NoCommand(f"--{_dashed(name)} follows a schedule that was given from Python")
+        raise NoCommand(f"{flag(name)} follows a schedule that was given from Python")
     _refuse_main(said, "schedule")
     return said
 
@@ -210,11 +211,7 @@ def _field(item: Any, name: str, ours: bool) -> Any:
     if name == "styles" and isinstance(item, dict):
         with contextlib.suppress(BadRequest):
             return settings.from_json(item)
-    raise NoCommand(f"--{_dashed(name)} cannot be {_shown(item)} on a command line")
-
-
-def _dashed(name: str) -> str:
-    return name.replace("_", "-")
+    raise NoCommand(f"{flag(name)} cannot be {_shown(item)} on a command line")
 
 
 def _shown(value: Any) -> str:

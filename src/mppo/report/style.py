@@ -18,9 +18,7 @@ _KINDS = {
 PALETTE = (
     *("#000000", "#0072B2", "#56B4E9", "#D55E00", "#E69F00", "#009E73", "#CC79A7", "#6A3D9A"),
 )
-
-# of a page; and the same hues, lighter, on dark ground, where black becomes white
-LIGHT_PAGE = PALETTE
+# the same hues, lighter, on dark ground, where black becomes white
 DARK_PAGE = (
     *("#F2F2F2", "#4FA8E8", "#9BD8FF", "#FF8A47", "#F5C04A", "#2FC79A", "#EBA3CB", "#B99BE0"),
 )
@@ -30,13 +28,9 @@ DISPLAY = {
     for base in ("trpo", "ppo")
     for kind, name in _KINDS.items()
 }
-COLOURS = {
-    kind.format(base): colour
-    for base in ("trpo", "ppo")
-    for kind, colour in zip(_KINDS, PALETTE, strict=True)
-}
-PLACES = {name: PALETTE.index(colour) for name, colour in COLOURS.items()}
+PLACES = {name: place % len(_KINDS) for place, name in enumerate(DISPLAY)}
 """The place of each method's colour in the palettes."""
+COLOURS = {name: PALETTE[place] for name, place in PLACES.items()}
 
 MARKERS = (  # drawn around (0, 0), about 8 units wide
     "M-3.6 0a3.6 3.6 0 1 0 7.2 0a3.6 3.6 0 1 0-7.2 0z",
@@ -81,13 +75,13 @@ def looks(labels: dict[str, str]) -> Looks:
 
     Variants of one method are dashed, so that equal curves show through each other.
     """
-    wanted = {label: PLACES.get(name, len(LIGHT_PAGE) - 1) for label, name in labels.items()}
-    spare = [place for place in range(len(LIGHT_PAGE)) if place not in wanted.values()]
+    wanted = {label: PLACES.get(name, len(PALETTE) - 1) for label, name in labels.items()}
+    spare = [place for place in range(len(PALETTE)) if place not in wanted.values()]
     taken: dict[str, Look] = {}
     for label, place in wanted.items():
         used = [look.colour for look in taken.values()]
         if place in used:
-            place = spare.pop(0) if spare else min(range(len(LIGHT_PAGE)), key=used.count)
+            place = spare.pop(0) if spare else min(range(len(PALETTE)), key=used.count)
         before = [labels[other] for other in taken].count(labels[label])
         taken[label] = Look(place, before % len(DASHES))
     return taken

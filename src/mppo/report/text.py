@@ -68,8 +68,10 @@ def number(value: float | None, digits: int = 3) -> str:
     size = math.floor(math.log10(abs(value)))
     if size < -4 or size > 8:
         mantissa, _, exponent = f"{value:.{digits - 1}e}".partition("e")
-        return _minus(f"{_trim_zeros(mantissa)}e{int(exponent)}")
-    return _minus(_trim_zeros(f"{value:,.{max(0, digits - 1 - size)}f}"))
+        said = f"{_trim_zeros(mantissa)}e{int(exponent)}"
+    else:
+        said = _trim_zeros(f"{value:,.{max(0, digits - 1 - size)}f}")
+    return said.replace("-", "−")
 
 
 def steps(count: float) -> str:
@@ -104,7 +106,3 @@ def plural(count: int, one: str, many: str | None = None) -> str:
 
 def _trim_zeros(digits: str) -> str:
     return digits.rstrip("0").rstrip(".") if "." in digits else digits
-
-
-def _minus(digits: str) -> str:
-    return digits.replace("-", "−")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
+from statistics import fmean, stdev
 
 from mppo.files import published
 from mppo.files.published import Published
@@ -38,11 +38,8 @@ def mean_and_deviation(values: Sequence[float]) -> str:
     """
     if not values:
         return NOT_MEASURED
-    mean = sum(values) / len(values)
-    if len(values) == 1:
-        return f"{mean:.1f} (1)"
-    deviation = math.sqrt(sum((one - mean) ** 2 for one in values) / (len(values) - 1))
-    return f"{mean:.1f} ± {deviation:.1f} ({len(values)})"
+    deviation = f" ± {stdev(values):.1f}" if len(values) > 1 else ""
+    return f"{fmean(values):.1f}{deviation} ({len(values)})"
 
 
 def said(one: Published) -> str:
@@ -95,7 +92,7 @@ def _theirs(entries: Sequence[Tuned]) -> Section:
             "method": one.method,
             "published": said(other),
             "actions": other.actions,
-            "ours": _number(other.beside(one)),
+            "ours": NOT_MEASURED if (ours := other.beside(one)) is None else f"{ours:.1f}",
             "verdict": other.verdict(one),
             "source": other.source,
         }
@@ -118,7 +115,3 @@ def _settings(entries: Sequence[Tuned]) -> Section:
         for one in entries
     ]
     return Section.of_rows("Settings", (), rows)
-
-
-def _number(value: float | None) -> str:
-    return NOT_MEASURED if value is None else f"{value:.1f}"

@@ -8,7 +8,7 @@ import pytest
 
 from mppo.algorithm.methods import METHODS
 from mppo.cli import COMMANDS, main
-from mppo.cli.completion import FILES, options_by_command, parser_of
+from mppo.cli.vocabulary import FILES, options_by_command, parser_of
 from mppo.envs import TASKS
 
 ASK = {  # with the script and the words as arguments

@@ -10,8 +10,8 @@ import pytest
 
 from mppo.report import html
 from mppo.report.compare import groups
-from mppo.report.ends import averaged_runs, ending, notes
 from mppo.report.read import read
+from mppo.report.results import averaged_runs, ending, notes
 from tests.report.made import BATCH, described, write
 from tests.report.parsed import Parsed
 from tests.report.test_page import curve_of

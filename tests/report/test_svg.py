@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from mppo.report.curve import Line, interval, kept_points, summarise
-from mppo.report.svg import Scale, fit_log_scale, fit_scale
+from mppo.report.svg import Line, Scale, fit_log_scale, fit_scale, interval, kept_points, summarise
 from mppo.statistics.intervals import t_interval
 
 

@@ -7,7 +7,7 @@ reading is how often our runs say the same.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import combinations
 from typing import NamedTuple
 
@@ -39,17 +39,22 @@ def section(records: Sequence[Record]) -> Section | None:
 
     None either for a grid with methods of our own: what it changes is no reading of the paper.
     """
+    places: dict[tuple[str, int], dict[Reading, dict[str, list[Record]]]] = {}
+    for record in records:
+        changed = changes(record)
+        if record.damaged or changed is None:
+            continue
+        if record.method not in PAPER_METHODS:
+            return None
+        place = (TASK_NAME.get(record.env, record.env), record.steps)
+        methods = places.setdefault(place, {}).setdefault(_reading(changed), {})
+        methods.setdefault(record.method, []).append(record)
     rows: list[dict[str, str]] = []
-    usable = [record for record in records if not record.damaged and changes(record) is not None]
-    if not {record.method for record in usable} <= set(PAPER_METHODS):
-        return None
-    for task, steps in sorted({(TASK_NAME.get(r.env, r.env), r.steps) for r in usable}):
-        found = _by_reading(
-            r for r in usable if (TASK_NAME.get(r.env, r.env), r.steps) == (task, steps)
-        )
+    for (task, steps), found in sorted(places.items()):
         for reading in sorted(found, key=lambda reading: (len(reading), sorted(reading))):
-            cells = {m: _cell(task, m, steps, reading, found) for m in _methods(found)}
-            pairs = compared(task, {m: cell for m, cell in cells.items() if cell and cell.seeds})
+            fitting = _fitting(reading, found)
+            cells = {m: read_cell(task, m, steps, runs) for m, runs in fitting.items()}
+            pairs = compared(task, {m: cell for m, cell in cells.items() if cell.seeds})
             if pairs:
                 rows.append(_row(task, steps, reading, pairs))
     text = (
@@ -90,45 +95,24 @@ def printed_order(task: str, one: str, other: str) -> tuple[str, str] | None:
     return None
 
 
-def _by_reading(records: Iterable[Record]) -> dict[Reading, dict[str, list[Record]]]:
-    found: dict[Reading, dict[str, list[Record]]] = {}
-    for record in records:
-        reading = _reading(changes(record) or {})
-        found.setdefault(reading, {}).setdefault(record.method, []).append(record)
-    return found
-
-
 def _reading(changed: Changes) -> Reading:
     words = lambda value: " ".join(map(str, value)) if isinstance(value, list) else str(value)
     return frozenset((name, words(value)) for name, value in changed.items())
 
 
-def _methods(found: dict[Reading, dict[str, list[Record]]]) -> set[str]:
-    return {method for methods in found.values() for method in methods}
-
-
-def _cell(
-    task: str,
-    method: str,
-    steps: int,
-    reading: Reading,
-    found: dict[Reading, dict[str, list[Record]]],
-) -> Cell | None:
-    """Runs of a method under the largest part of a reading that it was run with.
+def _fitting(
+    reading: Reading, found: dict[Reading, dict[str, list[Record]]]
+) -> dict[str, list[Record]]:
+    """The runs of each method under the largest part of a reading that it was run with.
 
     The environment is never another one.
     """
-    where = {pair for pair in reading if pair[0].startswith("env.")}
-    fitting = [
-        part
-        for part, methods in found.items()
-        if method in methods
-        and part <= reading
-        and {pair for pair in part if pair[0].startswith("env.")} == where
-    ]
-    if not fitting:
-        return None
-    return read_cell(task, method, steps, found[max(fitting, key=len)][method])
+    where = lambda part: {pair for pair in part if pair[0].startswith("env.")}
+    parts = [part for part in found if part <= reading and where(part) == where(reading)]
+    fitting: dict[str, list[Record]] = {}
+    for part in sorted(parts, key=len, reverse=True):
+        fitting = found[part] | fitting
+    return fitting
 
 
 def _row(task: str, steps: int, reading: Reading, pairs: list[Pair]) -> dict[str, str]:

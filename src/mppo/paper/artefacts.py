@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from mppo.algorithm.methods import METHODS
 from mppo.algorithm.optimisers.ppo import Ppo
@@ -53,6 +53,7 @@ EVALUATED_EVERY = {"Ant-v5": 50_000}
 more than the training between them."""
 TASKS = (MAZE, *COMPARED_TASKS)
 """All tasks, in the order of the paper; `mppo.envs.TASKS` describes them."""
+Variant = tuple[str, dict[str, Any]]
 
 
 def default_steps(env: str, method: str) -> int:
@@ -76,13 +77,6 @@ def evaluation_of(env: str) -> Evaluation:
     return replace(GRID_EVALUATION, every=EVALUATED_EVERY.get(env, GRID_EVALUATION.every))
 
 
-class Variant(NamedTuple):
-    """A method of a figure, with what is changed about it."""
-
-    method: str
-    overrides: tuple[tuple[str, Any], ...] = ()
-
-
 @dataclass(frozen=True)
 class Artefact:
     """One table or figure: what it shows, and which runs it is made of."""
@@ -91,6 +85,7 @@ class Artefact:
     title: str
     tasks: tuple[str, ...] = ()
     variants: tuple[Variant, ...] = ()
+    """Its methods, each with what is changed about it."""
     seeds: tuple[int, ...] = SEEDS
     measured: Literal["runs", "memory"] = "runs"
     """Whether it needs training runs, or `mppo bench --only memory`."""
@@ -117,7 +112,7 @@ class Artefact:
                 env,
                 seed,
                 steps or default_steps(env, method),
-                dict(overrides),
+                overrides,
                 evaluation=evaluation_of(env),
             )
             for seed in (self.seeds if seeds is None else seeds)
@@ -129,13 +124,11 @@ class Artefact:
 
 
 def _named(*methods: str) -> tuple[Variant, ...]:
-    return tuple(Variant(method) for method in methods)
+    return tuple((method, {}) for method in methods)
 
 
-_VARYING_K = tuple(
-    Variant(method, (("paths", k),)) for method in ("mp-trpo", "mp-ppo") for k in PATHS
-)
-_VARYING_ALPHA = tuple(Variant("mp-trpo", (("picking.alpha", alpha),)) for alpha in ALPHAS)
+_VARYING_K = tuple((method, {"paths": k}) for method in ("mp-trpo", "mp-ppo") for k in PATHS)
+_VARYING_ALPHA = tuple(("mp-trpo", {"picking.alpha": alpha}) for alpha in ALPHAS)
 _MAZE, _MP_TRPO = _named(*MAZE_METHODS), _named("mp-trpo")
 _TRPO, _PPO = _named(*TRPO_METHODS), _named(*PPO_METHODS)
 _BESIDE_BASES = (*_VARYING_K, *_named("trpo", "ppo"))
@@ -205,7 +198,7 @@ def runs_by_artefact(
             hint = did_you_mean(method, METHODS) or f"; known are {', '.join(METHODS)}"
             raise BadRequest(f'unknown method "{method}"{hint}')
     their_tasks = [env for artefact in artefacts for env in artefact.tasks]
-    their_methods = [variant.method for artefact in artefacts for variant in artefact.variants]
+    their_methods = [method for artefact in artefacts for method, _ in artefact.variants]
     for what, asked, theirs in (("task", envs, their_tasks), ("method", methods, their_methods)):
         for name in asked or ():
             if name not in theirs:

@@ -42,7 +42,8 @@ def cost(run: RunSpec, seconds: Calibration) -> float:
 
 def calibration(measure: bool, say: Callable[[str], None]) -> Calibration | None:
     """What was measured here before, or now; None if nothing was and nothing may be."""
-    file = _cache()
+    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    file = Path(home) / "mppo" / "calibration.json"
     known = _read(file)
     if known is not None or not measure:
         return known
@@ -57,11 +58,6 @@ def calibration(measure: bool, say: Callable[[str], None]) -> Calibration | None
     except OSError:
         say(f"cannot keep the measurement in {file}")
     return seconds
-
-
-def _cache() -> Path:
-    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(home) / "mppo" / "calibration.json"
 
 
 def _machine() -> dict[str, Any]:
@@ -107,19 +103,16 @@ def _update_seconds(run: Run) -> float:
 def _step_seconds(env: str) -> float:
     """Seconds of one step with a random policy, policy included."""
     from mppo.acting.actor import Actor
-    from mppo.algorithm.policies import Architecture
+    from mppo.acting.agent import architecture_of
     from mppo.envs.source import env_source
     from mppo.machine.lazy import jax
     from mppo.rollouts.collector import Collector
 
     method, on = METHODS["trpo"], env_source(env)
-    spaces, envs = on.spaces, on.envs_for(method.batch_size)
-    architecture = Architecture(
-        spaces.observation_size, spaces.head, method.network, True, spaces.action_scale
-    )
+    architecture, envs = architecture_of(method, on.spaces), on.envs_for(method.batch_size)
     actor = Actor(architecture, architecture.init(jax.random.key(0)))
     steps = SIMULATED // envs
-    collector = Collector(on.make(envs), spaces, steps, 0, "fresh", False, method.gamma, 1)
+    collector = Collector(on.make(envs), on.spaces, steps, 0, "fresh", False, method.gamma, 1)
     try:
         collector(actor, 0, 0)
         started = time.perf_counter()

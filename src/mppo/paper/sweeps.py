@@ -16,7 +16,6 @@ from mppo.paper.printed import METRICS, Metric
 from mppo.paper.verdicts import Verdict, judge_order
 from mppo.report.document import Document, Section
 from mppo.statistics.comparisons import fewest_seeds
-from mppo.statistics.intervals import Interval
 
 SPARSE = ("Sparse", "Maze")
 """How the names of tasks begin that pay for success alone."""
@@ -104,20 +103,19 @@ def _section(place: Place, cells: dict[Setting, Cell]) -> Section:
 
 
 def _row(setting: Setting, runs: Cell, first: Cell | None) -> dict[str, str]:
-    chances: dict[Metric, Interval | None] = {}
+    against: dict[str, str] = {f"P, {metric} [95 %]": "-" for metric in METRICS}
     verdicts: dict[Metric, Verdict] = {}
     if first is not None:
         for metric in METRICS:
-            order = judge_order([runs.scores(metric)], [first.scores(metric)])
-            chances[metric], verdicts[metric] = order
+            chance, verdicts[metric] = judge_order([runs.scores(metric)], [first.scores(metric)])
+            against[f"P, {metric} [95 %]"] = words.interval(chance)
     return {
         "method": setting.label,
         "seeds": words.seeds(runs),
         "final [95 %]": words.mean(runs.finals),
         "area [95 %]": words.mean(runs.areas),
         **({"solved [95 %]": words.solved(runs)} if runs.task in SUCCESS else {}),
-        "P, final [95 %]": words.interval(chances.get("final")),
-        "P, area [95 %]": words.interval(chances.get("area")),
+        **against,
         "against the first": compared(verdicts) if verdicts else "-",
         "final of each seed": words.finals(runs),
         **words.first_successes(runs),

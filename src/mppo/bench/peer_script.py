@@ -51,9 +51,7 @@ LIBRARIES = ("torch", "jax", "gymnasium", "mujoco", "numpy")
 
 def installed() -> dict:
     """The peers of this interpreter and the versions of what they rest on."""
-    known = {}
-    for name, (distribution, *_) in PEERS.items():
-        known[name] = _version(distribution)
+    known = {name: _version(distribution) for name, (distribution, *_) in PEERS.items()}
     return {"peers": known, "libraries": {name: _version(name) for name in LIBRARIES}}
 
 

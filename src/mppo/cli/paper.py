@@ -167,8 +167,7 @@ def _status_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _status(options: argparse.Namespace) -> int:
-    from mppo.experiments.grid import opened
-    from mppo.experiments.status import status
+    from mppo.experiments.grid import opened, status
 
     grid = status(opened(options.dir))
     if options.json:

@@ -93,6 +93,7 @@ def _usable(out: str) -> Path:
 
 def _publish(trials: Trials) -> None:
     """Write the best settings, and the page."""
+    from mppo.experiments.study import importances
     from mppo.files.atomic import write_atomically
     from mppo.report.search import Tried, page
 
@@ -106,7 +107,7 @@ def _publish(trials: Trials) -> None:
     tried = [Tried(*one[:5]) for one in trials.all()]
     logs = {name for name, one in search.space.items() if getattr(one, "log", False)}
     title = f"Search: {search.method} on {search.env}"
-    text = page(title, tried, search.trials, trials.importances(), logs)
+    text = page(title, tried, search.trials, importances(trials.study), logs)
     write_atomically(trials.root / "search.html", text.encode())
 
 

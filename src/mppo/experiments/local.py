@@ -55,28 +55,17 @@ class LocalWorkers:
         """One process, in a session of its own: Ctrl-C reaches the driver, which asks it to end."""
         taken = {child.core for child in self.children.values()}
         core = next((core for core in self._cores if core not in taken), None)
-        errors = tempfile.TemporaryFile()  # noqa: SIM115  (read and closed when the run ends)
         niceness = launch.LOWEST_PRIORITY if self.low_priority else 0
-        process = subprocess.Popen(
-            launch.command(core, [*self.program, *words], niceness),
-            env={**os.environ, **ONE_THREAD},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=errors,
-            start_new_session=True,
-        )
+        process, errors = begin([*self.program, *words], core, niceness)
         self.children[run.run_id] = Child(run, process, errors, core)
 
     def ended(self) -> list[Ended]:
         """Processes that are over."""
         time.sleep(PAUSE)
         over = [child for child in self.children.values() if child.process.poll() is not None]
-        return [self._bury(child) for child in over]
-
-    def _bury(self, child: Child) -> Ended:
-        del self.children[child.run.run_id]
-        message = last_words(child.errors)
-        return Ended(child.run, child.process.returncode, message)
+        for child in over:
+            del self.children[child.run.run_id]
+        return [Ended(one.run, one.process.returncode, last_words(one.errors)) for one in over]
 
     def stop(self) -> None:
         """Ask all processes to save and end; wait until they did. A second signal ends the wait."""
@@ -91,6 +80,22 @@ class LocalWorkers:
                     child.process.kill()
                 child.errors.close()
             self.children.clear()
+
+
+def begin(
+    words: list[str], core: int | None = None, niceness: int = 0
+) -> tuple[subprocess.Popen, IO[bytes]]:
+    """A process of `python WORDS` and the file that its errors go to, for `last_words`."""
+    errors = tempfile.TemporaryFile()  # noqa: SIM115  (read and closed when the run ends)
+    process = subprocess.Popen(
+        launch.command(core, words, niceness),
+        env={**os.environ, **ONE_THREAD},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=errors,
+        start_new_session=True,
+    )
+    return process, errors
 
 
 def last_words(errors: IO[bytes]) -> str:

@@ -8,19 +8,16 @@ from __future__ import annotations
 
 import importlib.util
 import os
-import subprocess
 import tempfile
 import time
 from dataclasses import dataclass, field
 from typing import Any
 
 from mppo.errors import BadRequest
-from mppo.experiments import launch
-from mppo.experiments.drive import Ended
-from mppo.experiments.local import last_words
-from mppo.experiments.outcomes import LOST
+from mppo.experiments.drive import LOST, Ended
+from mppo.experiments.local import begin, last_words
 from mppo.experiments.spec import RunSpec
-from mppo.machine.threads import ONE_THREAD, available_cores
+from mppo.machine.threads import available_cores
 
 PAUSE = 0.2  # seconds to wait for tasks at a time
 OBJECT_STORE = 100 * 2**20  # bytes; tasks return a few lines
@@ -33,16 +30,8 @@ NOT_SHARED = (
 def carry_out(words: list[str], folder: str) -> tuple[int, str]:
     """What a task does on its node: the process of a run, its exit code and its last words."""
     os.chdir(folder if os.path.isdir(folder) else tempfile.gettempdir())
-    errors = tempfile.TemporaryFile()  # noqa: SIM115  (last_words closes it)
-    code = subprocess.call(
-        launch.command(None, ["-m", "mppo", *words]),
-        env={**os.environ, **ONE_THREAD},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=errors,
-        start_new_session=True,
-    )
-    return code, last_words(errors)
+    process, errors = begin(["-m", "mppo", *words])
+    return process.wait(), last_words(errors)
 
 
 @dataclass

@@ -27,14 +27,7 @@ from mppo.callbacks import Callback, Row
 from mppo.envs.wrapping import imported_wrapper
 from mppo.errors import BadRequest, LearningFault, SettingsWarning
 from mppo.experiments.search import Search
-from mppo.experiments.study import (
-    asked_values,
-    distributions,
-    importances,
-    opened_study,
-    optuna,
-    sampler,
-)
+from mppo.experiments.study import asked_values, distributions, opened_study, optuna, sampler
 from mppo.files import reader
 from mppo.files.atomic import Lock, locked, turn
 from mppo.machine.signals import Interrupts
@@ -155,13 +148,8 @@ class Trials:
         done = [one for one in self.counted() if one.state == "complete" and one.value is not None]
         return max(done, key=lambda one: (one.value, -one.number), default=None)
 
-    def importances(self) -> dict[str, float]:
-        """How much of the differences between good and other trials each field explains."""
-        return importances(self.study)
-
     def _described(self, one: Any, lost: set[int]) -> Trial:
-        names = {"COMPLETE": "complete", "PRUNED": "pruned", "FAIL": "failed"}
-        state: str = names.get(one.state.name) or one.state.name.lower()
+        state: str = "failed" if one.state.name == "FAIL" else one.state.name.lower()
         state = "lost" if one.number in lost else state
         value = one.value if state in ("complete", "pruned") else None
         values = asked_values(self.search, one.params)

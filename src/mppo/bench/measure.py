@@ -68,8 +68,6 @@ class Workload:
 class MeasuredProcess:
     """A process that prints one line of JSON when it is done."""
 
-    label: Sample
-
     def __init__(self, command: list[str], environment: dict[str, str], label: Sample):
         self.label, self._errors = label, tempfile.TemporaryFile()  # noqa: SIM115
         self._process = subprocess.Popen(

@@ -116,7 +116,8 @@ class Trials:
         """Try until all trials are done, by this process or by others, or a signal came."""
         while not self._stopped:
             with turn(self.root / "turn"):
-                taken, over = self._take(), self._over
+                taken = self._take()
+                over = not any(one.state in ("running", "waiting") for one in self.all())
             if taken is not None:
                 self._try(*taken)
             elif over:
@@ -129,10 +130,6 @@ class Trials:
     @property
     def _stopped(self) -> bool:
         return self.interrupts is not None and self.interrupts.received is not None
-
-    @property
-    def _over(self) -> bool:
-        return not any(one.state in ("running", "waiting") for one in self.all())
 
     def all(self) -> list[Trial]:
         """Every trial, those that were lost included."""

@@ -15,7 +15,7 @@ import numpy as np
 
 from mppo.algorithm.methods import PAPER_METHODS
 from mppo.experiments.collection import Record
-from mppo.paper.cells import TASK_NAME, Cell, Changes, changes, read_cell
+from mppo.paper.cells import TASK_NAME, Cell, changes, read_cell
 from mppo.paper.printed import TABLES
 from mppo.report.document import Section
 from mppo.statistics.aggregates import beats
@@ -39,6 +39,7 @@ def section(records: Sequence[Record]) -> Section | None:
 
     None either for a grid with methods of our own: what it changes is no reading of the paper.
     """
+    words = lambda value: " ".join(map(str, value)) if isinstance(value, list) else str(value)
     places: dict[tuple[str, int], dict[Reading, dict[str, list[Record]]]] = {}
     for record in records:
         changed = changes(record)
@@ -47,7 +48,8 @@ def section(records: Sequence[Record]) -> Section | None:
         if record.method not in PAPER_METHODS:
             return None
         place = (TASK_NAME.get(record.env, record.env), record.steps)
-        methods = places.setdefault(place, {}).setdefault(_reading(changed), {})
+        reading = frozenset((name, words(value)) for name, value in changed.items())
+        methods = places.setdefault(place, {}).setdefault(reading, {})
         methods.setdefault(record.method, []).append(record)
     rows: list[dict[str, str]] = []
     for (task, steps), found in sorted(places.items()):
@@ -93,11 +95,6 @@ def printed_order(task: str, one: str, other: str) -> tuple[str, str] | None:
             if first != second:
                 return (one, other) if first > second else (other, one)
     return None
-
-
-def _reading(changed: Changes) -> Reading:
-    words = lambda value: " ".join(map(str, value)) if isinstance(value, list) else str(value)
-    return frozenset((name, words(value)) for name, value in changed.items())
 
 
 def _fitting(

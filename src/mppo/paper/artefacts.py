@@ -16,6 +16,7 @@ from mppo.errors import BadRequest, did_you_mean
 from mppo.experiments.grid import distinct
 from mppo.experiments.spec import GRID_EVALUATION, RunSpec, spec
 from mppo.files.evaluation import Evaluation
+from mppo.files.settings import method_named
 
 SEEDS = (0, 1, 2, 3, 4, 5)
 """Section 4.1: "6 different random seeds (0-5)"."""
@@ -90,11 +91,6 @@ class Artefact:
     measured: Literal["runs", "memory"] = "runs"
     """Whether it needs training runs, or `mppo bench --only memory`."""
 
-    @property
-    def kind(self) -> str:
-        """Table or figure."""
-        return self.id.partition("-")[0]
-
     def runs(
         self,
         tasks: Sequence[str] | None = None,
@@ -158,7 +154,7 @@ def known_name(name: str, known: Iterable[str] = ARTEFACTS) -> str:
     if name in known:
         return name
     if name in ARTEFACTS:
-        kind = ARTEFACTS[name].kind
+        kind = name.partition("-")[0]
         raise BadRequest(f'"{name}" is a {kind}: mppo paper {kind} {name} ...')
     hint = did_you_mean(name, known, f"There are: {', '.join(known)}")
     raise BadRequest(f'unknown table or figure "{name}"{hint}')
@@ -170,13 +166,10 @@ def task_named(name: str) -> str:
     >>> task_named("Ant"), task_named("sparsehopper"), task_named("Maze-v0")
     ('Ant-v5', 'mppo/SparseHopper-v0', 'mppo/Maze-v0')
     """
-    ids: dict[str, str] = {}
-    for env in TASKS:
-        bare = env.removeprefix("mppo/")
-        ids |= {env.lower(): env, bare.lower(): env, bare.rpartition("-")[0].lower(): env}
-    if name.lower() in ids:
-        return ids[name.lower()]
-    short = [env.removeprefix("mppo/").rpartition("-")[0] for env in TASKS]
+    short = {env.removeprefix("mppo/").rpartition("-")[0]: env for env in TASKS}
+    for paper_name, env in short.items():
+        if name.lower() in (env.lower(), env.lower().removeprefix("mppo/"), paper_name.lower()):
+            return env
     hint = did_you_mean(name, [*short, *TASKS]) or f"; the tasks are {', '.join(short)}"
     raise BadRequest(f'unknown task "{name}"{hint} (any other environment: mppo sweep)')
 
@@ -194,9 +187,7 @@ def runs_by_artefact(
     """
     envs = None if tasks is None else [task_named(task) for task in tasks]
     for method in methods or ():
-        if method not in METHODS:
-            hint = did_you_mean(method, METHODS) or f"; known are {', '.join(METHODS)}"
-            raise BadRequest(f'unknown method "{method}"{hint}')
+        method_named(method)
     their_tasks = [env for artefact in artefacts for env in artefact.tasks]
     their_methods = [method for artefact in artefacts for method, _ in artefact.variants]
     for what, asked, theirs in (("task", envs, their_tasks), ("method", methods, their_methods)):

@@ -9,16 +9,13 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mppo.algorithm.methods import METHODS
 from mppo.algorithm.optimisers.ppo import Ppo
 from mppo.experiments.spec import RunSpec
 from mppo.machine.threads import ONE_THREAD
 from mppo.paper.artefacts import MAZE, TASKS
-
-if TYPE_CHECKING:
-    from mppo.training.run import Run
 
 SIMULATED = 2_000  # steps of every task
 ITERATIONS = 4  # of every kind of method; the first one compiles
@@ -80,6 +77,7 @@ def _read(file: Path) -> Calibration | None:
 
 def measure_all() -> Calibration:
     """Measure steps of every task and updates of every kind of method, in this process."""
+    from mppo.bench.measure import iteration_seconds
     from mppo.envs.source import env_source
     from mppo.files.evaluation import Evaluation
     from mppo.training.run import Run
@@ -88,16 +86,9 @@ def measure_all() -> Calibration:
     for kind in KINDS:
         method = METHODS[kind]
         run = Run(method, env_source(MAZE), ITERATIONS * method.batch_size, 0, Evaluation(0), 1)
-        update[kind] = min(_update_seconds(run) for _ in range(ITERATIONS))
+        update[kind] = min(iteration_seconds(run) - run.simulation for _ in range(ITERATIONS))
         run.close()
     return {"step": {env: _step_seconds(env) for env in TASKS}, "update": update}
-
-
-def _update_seconds(run: Run) -> float:
-    """Seconds of one iteration without its simulation."""
-    started = time.perf_counter()
-    run.iterate()
-    return time.perf_counter() - started - run.simulation
 
 
 def _step_seconds(env: str) -> float:

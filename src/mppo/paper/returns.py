@@ -12,11 +12,11 @@ from mppo.paper import words
 from mppo.paper.artefacts import SEEDS, default_steps
 from mppo.paper.cells import ENV_ID, Cell, Reproduction, Runs
 from mppo.paper.printed import CLAIMS, METRICS, TABLES, Claim
-from mppo.paper.verdicts import Verdict, judge_order, judge_value, seeds_to_see
+from mppo.paper.verdicts import Verdict, judge_order, judge_value
 from mppo.report.document import Document, Section
 from mppo.report.style import DISPLAY
 from mppo.statistics.aggregates import stratified
-from mppo.statistics.comparisons import Comparison, Moments, fewest_seeds, holm, welch
+from mppo.statistics.comparisons import Comparison, Moments, fewest_seeds, holm, seeds_needed, welch
 from mppo.statistics.intervals import Interval, paper_bracket, t_interval
 
 EARLIER = (500_000, 1_000_000, 2_000_000)
@@ -127,6 +127,7 @@ def _against(
 ) -> dict[str, str]:
     one, other = table.cells[task, table.ours], table.cells[task, method]
     better, worse = (table.printed.value(task, name) for name in (table.ours, method))
+    needed = seeds_needed(welch(better.moments, worse.moments).effect)
     chance, verdict = judge_order([one.finals], [other.finals])
     return {
         "task": task,
@@ -137,7 +138,7 @@ def _against(
         "d": f"{test.effect:+.2f}",
         "P [95 %]": words.interval(chance),
         "paper's difference": f"{better.mean - worse.mean:+.2f}",
-        "seeds needed": str(seeds_to_see(better, worse) or "-"),
+        "seeds needed": str(needed or "-"),
         "verdict on the order": "a tie in the paper" if better.mean == worse.mean else str(verdict),
     }
 

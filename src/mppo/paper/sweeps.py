@@ -56,7 +56,7 @@ def document(root: Path) -> Document:
             place = Place(record.env, _listed(record.env_kwargs), record.steps)
             places.setdefault(place, {}).setdefault(setting(record), []).append(record)
     cells = {place: _cells(place, places[place]) for place in sorted(places)}
-    sections = [_section(place, cells[place]) for place in cells]
+    sections = [Section.of_rows(place.heading, [], _rows(found)) for place, found in cells.items()]
     sections += over_tasks(cells)
     labels = {request.label.removeprefix("sweep ") for request in Grid(root).requests()}
     name = labels.pop() if len(labels) == 1 else "all runs"
@@ -96,10 +96,9 @@ def _cells(place: Place, settings: dict[Setting, list[Record]]) -> dict[Setting,
     return {s: read_cell(task, s.method, place.steps, settings[s]) for s in sorted(settings)}
 
 
-def _section(place: Place, cells: dict[Setting, Cell]) -> Section:
-    first = next(iter(cells))
-    rows = [_row(s, cells[s], None if s == first else cells[first]) for s in cells]
-    return Section.of_rows(place.heading, [], rows)
+def _rows(cells: dict[Setting, Cell]) -> list[dict[str, str]]:
+    first = next(iter(cells.values()))
+    return [_row(s, cell, None if cell is first else first) for s, cell in cells.items()]
 
 
 def _row(setting: Setting, runs: Cell, first: Cell | None) -> dict[str, str]:

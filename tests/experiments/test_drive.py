@@ -13,7 +13,7 @@ import pytest
 from mppo.errors import BadRequest
 from mppo.experiments.drive import LOST, MOST_RETRIES, Decision, Driver, decide, explained
 from mppo.experiments.grid import Grid
-from mppo.experiments.local import LocalWorkers
+from mppo.experiments.workers import LocalWorkers
 from mppo.files.atomic import Lock
 from mppo.files.reader import State
 from tests.experiments.child import ROWS

@@ -85,7 +85,7 @@ def _on_all_cores(session: Session, env: Measured, r: int, envs: int, python: st
         listed = [str(envs), *([env.package] if env.package else [])]
         label = {"peer": PEER, "env": env.name, "repetition": r}
         iterations = session.size(4, 1)
-        sample["theirs"] = peers.rate(session, python, (PEER, env.id), iterations, label, listed)
+        sample["theirs"] = peers.rate(session, python, (PEER, env.id), iterations, label, *listed)
     return sample
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.util
 import os
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -77,12 +76,12 @@ def rate(
     case: tuple[str, str],
     iterations: int,
     label: Sample,
-    listed: Sequence[str] = (),
+    *listed: str,
 ) -> float:
     """Steps a second of a peer on a task, after its warm-up; `listed` as `peer_script` takes it."""
     warmup = session.size(2, 1)
-    process = call(python, [*case, str(warmup + iterations), *listed], label)
-    theirs = session.finish(process)
+    words = [*case, str(warmup + iterations), *listed]
+    theirs = session.finish(call(python, words, label))
     seconds = theirs["seconds"][warmup:]
     return theirs["steps"] * len(seconds) / sum(seconds)
 

@@ -33,18 +33,16 @@ def add_engine_options(parser: argparse.ArgumentParser, needs_out: bool = True) 
 
 def workers(options: argparse.Namespace) -> Workers:
     """The engine that was asked for."""
+    from mppo.experiments.workers import LocalWorkers, RayWorkers
+
     if options.jobs < 0:
         raise BadRequest(f"--jobs is {options.jobs}; give at least 1, or leave it out")
     if options.engine == "local":
         if options.address is not None:
             raise BadRequest("--address is of a Ray cluster; add --engine ray")
-        from mppo.experiments.local import LocalWorkers
-
         return LocalWorkers(options.jobs, low_priority=options.low_priority)
     if options.low_priority:
         raise BadRequest("--low-priority is of the local engine; leave out --engine ray")
-    from mppo.experiments.ray import RayWorkers
-
     return RayWorkers(options.jobs, options.address)
 
 

@@ -170,6 +170,7 @@ class Driver:
         run = ended.run
         del self.running[run.run_id]
         decision = decide(ended.exit_code, self.grid.finished(run), self.retries[run.run_id])
+        reason = explained(ended.exit_code, ended.output)
         if decision is Decision.DONE:
             told("finished", run)
         elif decision is Decision.ELSEWHERE:
@@ -177,13 +178,11 @@ class Driver:
         elif decision is Decision.AGAIN:
             self.retries[run.run_id] += 1
             self.waiting.append(run)
-            told(f"lost ({explained(ended.exit_code, ended.output)}), goes on", run)
+            told(f"lost ({reason}), goes on", run)
         else:
-            reason = explained(ended.exit_code, ended.output)
-            failure = Failure(ended.exit_code, reason, ended.output)
-            self.failures[run.run_id] = failure
-            self.grid.note_failure(run, failure)
-            told(f"failed ({failure.message})", run)
+            self.failures[run.run_id] = Failure(ended.exit_code, reason, ended.output)
+            self.grid.note_failure(run, self.failures[run.run_id])
+            told(f"failed ({reason})", run)
 
     def _look_elsewhere(self, told: Callable[[str, RunSpec], None]) -> None:
         """What other drivers had under way is done, or free again."""

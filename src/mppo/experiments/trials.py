@@ -175,9 +175,8 @@ class Trials:
     def _repeat(self, number: int) -> None:
         """Mark a trial as failed, and ask for the same once more."""
         trial = self.study.get_trials(deepcopy=False)[number]
-        package = optuna()
         self.study.set_user_attr("lost", [*self.study.user_attrs.get("lost", []), number])
-        self.study.tell(number, state=package.trial.TrialState.FAIL, skip_if_finished=True)
+        self.study.tell(number, state=optuna().trial.TrialState.FAIL, skip_if_finished=True)
         origin = trial.user_attrs.get("again", number)
         self.study.enqueue_trial(trial.params, user_attrs={"again": origin})
 

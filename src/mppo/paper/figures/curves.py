@@ -96,13 +96,12 @@ def _seeds(cell: Cell) -> str:
 
 def _figure(
     panels: dict[str, list[CurveLine]],
-    across: int,
-    note: str,
     root: Path,
     identifier: str,
+    more: str = "",
     option: str = "",
 ) -> Figure:
-    """Pairs of axes, `across` of them in a row; of what has no runs only the names."""
+    """Pairs of axes, at most two of them in a row; of what has no runs only the names."""
     command = f"mppo paper run {identifier}"
     shown = {title: lines for title, lines in panels.items() if lines}
     if not shown:
@@ -111,8 +110,8 @@ def _figure(
             f"{command} --out {root}"
         )
     if gaps := [title for title in panels if title not in shown]:
-        note += f"\nno runs yet of {', '.join(gaps)}: {command}{option}"
-    across = min(across, max(1, len(shown) // 2))
+        more += f"\nno runs yet of {', '.join(gaps)}: {command}{option}"
+    across = min(2, max(1, len(shown) // 2))
     down = -(-len(shown) // across)
     figure = empty(8.4 * across, 3.5 * down + 0.6)
     grid = figure.subplots(down, 2 * across, squeeze=False, width_ratios=[1.5, 1] * across)
@@ -125,7 +124,7 @@ def _figure(
         finals.set(title=f"final return at {words.steps(budget)} steps", xlabel="return")
     for axes in grid.flat[2 * len(shown) :]:
         axes.axis("off")
-    caption(figure, note)
+    caption(figure, NOTE + more)
     return figure
 
 
@@ -144,8 +143,8 @@ def performance(root: Path, table: str, identifier: str) -> Figure:
             )
         ]
         panels[task] = lines if any(line.cell.seeds for line in lines) else []
-    note = f"{NOTE}\ndashed: the paper's final means (it does not state its steps)"
-    return _figure(panels, 2, note, root, identifier, " --tasks TASK")
+    note = "\ndashed: the paper's final means (it does not state its steps)"
+    return _figure(panels, root, identifier, note, " --tasks TASK")
 
 
 def varying_paths(root: Path) -> Figure:
@@ -158,7 +157,7 @@ def varying_paths(root: Path) -> Figure:
         varied = _varied(runs, name, budget, "paths", usual, "K = {:d}", STYLES[1:])
         lines = [line for line in (beside, *varied) if line.cell.seeds]
         panels[f"Varying K for {name.upper()}, {PENDULUM}"] = lines
-    return _figure(panels, 1, NOTE, root, "figure-5")
+    return _figure(panels, root, "figure-5")
 
 
 def varying_alpha(root: Path) -> Figure:
@@ -167,7 +166,7 @@ def varying_alpha(root: Path) -> Figure:
     budget = runs.budget(PENDULUM, ("mp-trpo",))
     varied = _varied(runs, "mp-trpo", budget, "picking.alpha", BEST_ALPHA, "α = {:g}", STYLES)
     lines = [line for line in varied if line.cell.seeds]
-    return _figure({f"Varying α for MP-TRPO, {PENDULUM}": lines}, 1, NOTE, root, "figure-6")
+    return _figure({f"Varying α for MP-TRPO, {PENDULUM}": lines}, root, "figure-6")
 
 
 def _varied(

@@ -225,16 +225,10 @@ class Trials:
         return float(np.mean(scores)), ""
 
     def _train(self, method: Any, seed: int, folder: Path, reports: Reports) -> list[Row]:
-        search, asked = self.search, self.search.evaluation
-        options = Options(
-            steps=search.steps,
-            seed=seed,
-            out=folder,
-            eval_every=asked.every,
-            eval_episodes=asked.episodes,
-            eval_deterministic_episodes=asked.deterministic_episodes,
-            wrappers=tuple(map(imported_wrapper, search.wrappers)),
-        )
+        search = self.search
+        around = tuple(map(imported_wrapper, search.wrappers))
+        sizes = {"steps": search.steps, "seed": seed, **search.eval_options}
+        options = Options(out=folder, wrappers=around, **sizes)
         with warnings.catch_warnings():
             if reports.trial.number:  # what is to be said of all trials was said of the first
                 warnings.simplefilter("ignore", SettingsWarning)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import combinations
-from typing import NamedTuple
 
 import numpy as np
 
@@ -24,14 +23,8 @@ MAZE = ("mp-trpo", "multi-trpo", "trpo")
 """Section 3.1 and figure 2: what reaches the goal of the Maze, best first."""
 Reading = frozenset[tuple[str, str]]
 """Fields that are changed, with their values as text."""
-
-
-class Pair(NamedTuple):
-    """Two methods and the share of their pairs of runs in the paper's order, ties half."""
-
-    better: str
-    worse: str
-    chance: float
+Pair = tuple[str, str, float]
+"""The better and the worse of two methods, and the share of their pairs of runs in that order."""
 
 
 def section(records: Sequence[Record]) -> Section | None:
@@ -75,7 +68,7 @@ def compared(task: str, cells: dict[str, Cell]) -> list[Pair]:
         order = printed_order(task, one, other)
         if order is not None:
             wins = beats(cells[order[0]].finals, cells[order[1]].finals)
-            pairs.append(Pair(*order, float(np.mean(wins))))
+            pairs.append((*order, float(np.mean(wins))))
     return pairs
 
 
@@ -113,13 +106,14 @@ def _fitting(
 
 
 def _row(task: str, steps: int, reading: Reading, pairs: list[Pair]) -> dict[str, str]:
-    agreeing = sum(pair.chance > 0.5 for pair in pairs)
+    shares = [share for _, _, share in pairs]
+    agreeing = sum(share > 0.5 for share in shares)
     return {
         "task": task,
         "steps": f"{steps:,}",
         "reading": " ".join(f"{name}={value}" for name, value in sorted(reading)) or "as it is",
         "pairs in the paper's order": f"{agreeing} of {len(pairs)}",
-        "mean share": f"{np.mean([pair.chance for pair in pairs]):.2f}",
+        "mean share": f"{np.mean(shares):.2f}",
         "agrees": "yes" if agreeing == len(pairs) else "no",
-        "pairs": ", ".join(f"{p.better} > {p.worse}: {p.chance:.2f}" for p in pairs),
+        "pairs": ", ".join(f"{better} > {worse}: {share:.2f}" for better, worse, share in pairs),
     }

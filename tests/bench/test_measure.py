@@ -14,7 +14,6 @@ from mppo.bench.measure import (
     measure_training,
 )
 from mppo.bench.session import Session
-from mppo.bench.speed import side_by_side
 from mppo.training.run import Run
 
 
@@ -22,8 +21,8 @@ from mppo.training.run import Run
 def test_a_run_in_a_process_of_its_own_waits_for_the_start(tmp_path):
     cores = sorted(os.sched_getaffinity(0))
     session = Session(1, True, cores, tmp_path)
-    case = {"method": "trpo", "env": "mppo/Maze-v0", "together": True, "iterations": 1}
-    (sample,) = side_by_side(session, [0], {**case, "overrides": {"batch_size": 64}})
+    case = {"together": True, "iterations": 1, "overrides": {"batch_size": 64}}
+    (sample,) = session.together([session.start("trpo", "mppo/Maze-v0", **case)])
     assert sample["steps"] == 64
     assert sample["rate"] > 0
     assert sample["cores"] == cores[:1]

@@ -1,9 +1,11 @@
 """The parts about speed: which runs they make, and the ratios of neighbours in time."""
 
+import sys
+
 import pytest
 
 from mppo.bench import speed
-from mppo.bench.measure import Skipped
+from mppo.bench.measure import MeasurementFailed, Skipped
 from mppo.bench.speed import FURTHER_LIMITS, LIMITS, PATHS
 from tests.bench.pretended import Pretended
 
@@ -72,3 +74,31 @@ def test_paths_are_compared_with_one_path(tmp_path):
     assert ratios["paths-16-time"].target is None
     assert [call[-1]["iterations"] for call in session.calls[n - 1 : n + 1]] == [1, 20]
     assert all(call[-1]["steady_memory"] for call in session.calls)
+
+
+def test_ratios_are_of_the_same_round(tmp_path, monkeypatch):
+    commands = []
+
+    def seconds(command, environment=None):
+        commands.append(command)
+        return {"--help": 0.3, "import argparse": 0.1, "import mppo": 0.2}.get(command[-1], 4.0)
+
+    monkeypatch.setattr(speed, "_seconds", seconds)
+    part = speed.startup(Pretended(tmp_path))
+    values = {ratio.name: ratio.values for ratio in part.ratios}
+    assert values["startup-help"] == pytest.approx((3.0, 3.0, 3.0))
+    assert values["startup-import"] == pytest.approx((2.0, 2.0, 2.0))
+    assert values["startup-cache"] == (1.0, 1.0, 1.0)
+    assert len(commands) == 3 + 3 * (3 * 5 + 2)
+    assert [row[0] for row in part.tables[0].rows] == [
+        "mppo --help",
+        'python -c "import argparse"',
+        'python -c "import mppo"',
+        "first iteration, empty cache",
+        "first iteration, filled cache",
+    ]
+
+
+def test_a_command_that_fails_says_why():
+    with pytest.raises(MeasurementFailed, match="ValueError: no"):
+        speed._seconds([sys.executable, "-c", "raise ValueError('no')"])

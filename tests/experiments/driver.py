@@ -5,8 +5,8 @@ from pathlib import Path
 
 from mppo.experiments.drive import Driver
 from mppo.experiments.grid import Grid
-from mppo.experiments.local import LocalWorkers
 from mppo.experiments.spec import spec
+from mppo.experiments.workers import LocalWorkers
 
 CHILD = str(Path(__file__).parent / "child.py")
 

@@ -10,8 +10,8 @@ import pytest
 from mppo.cli import main
 from mppo.experiments.drive import Ended
 from mppo.experiments.grid import Failure, Grid
-from mppo.experiments.local import LocalWorkers
 from mppo.experiments.spec import spec
+from mppo.experiments.workers import LocalWorkers
 from mppo.paper import costs, memory
 from mppo.paper.artefacts import ARTEFACTS, TASKS
 

@@ -1,4 +1,4 @@
-"""The local engine with children that take a quarter of a second: killed, doubled, failing."""
+"""The local engine with children that take a quarter of a second, and the table of exit codes."""
 
 import json
 import os
@@ -11,15 +11,32 @@ from pathlib import Path
 import pytest
 
 from mppo.errors import BadRequest
-from mppo.experiments.drive import Driver
+from mppo.experiments.drive import LOST, MOST_RETRIES, Decision, Driver, decide, explained
 from mppo.experiments.grid import Grid
-from mppo.experiments.local import LocalWorkers
+from mppo.experiments.workers import LocalWorkers
 from mppo.files.atomic import Lock
 from mppo.files.reader import State
 from tests.experiments.child import ROWS
 from tests.experiments.driver import CHILD, runs
 
 DRIVER = str(Path(__file__).parent / "driver.py")
+TABLE = {
+    0: Decision.FAILED,  # it says done, but there is no result
+    1: Decision.FAILED,
+    2: Decision.FAILED,
+    65: Decision.FAILED,
+    70: Decision.FAILED,
+    73: Decision.ELSEWHERE,
+    74: Decision.FAILED,
+    75: Decision.AGAIN,
+    130: Decision.AGAIN,
+    137: Decision.AGAIN,
+    143: Decision.AGAIN,
+    -9: Decision.AGAIN,
+    -11: Decision.AGAIN,
+    -15: Decision.AGAIN,
+    LOST: Decision.AGAIN,
+}
 
 
 def drive(grid, specs, jobs=2):
@@ -195,3 +212,29 @@ def test_runs_of_low_priority_take_what_others_leave(low, wanted, tmp_path):
     while not over:
         over = workers.ended()
     assert over[0].output == f"niceness {min(19, here + wanted)}"
+
+
+@pytest.mark.parametrize(("code", "decision"), TABLE.items())
+def test_the_decision_after_every_exit_code(code, decision):
+    assert decide(code, finished=False, retries=0) is decision
+    assert decide(code, finished=True, retries=9) is Decision.DONE
+    last = decide(code, finished=False, retries=MOST_RETRIES)
+    assert last is (Decision.FAILED if decision is Decision.AGAIN else decision)
+
+
+@pytest.mark.parametrize(
+    ("code", "output", "says"),
+    [
+        (2, "mppo: unknown environment", "unknown environment"),
+        (65, "W0000 something\nmppo: reward is nan", "reward is nan"),
+        (70, "Traceback\n  File\nKeyError: 'x'\nmppo: this is a bug", "KeyError: 'x'"),
+        (70, "mppo: iteration 3 made path 0 not finite", "iteration 3 made path 0 not finite"),
+        (74, "", "a file could not be written or read"),
+        (-11, "Fatal Python error", "killed by SIGSEGV"),
+        (LOST, "", "its worker or machine was lost"),
+        (0, "", "ended without a result"),
+        (9, "", "exit code 9"),
+    ],
+)
+def test_why_in_one_line(code, output, says):
+    assert explained(code, output) == says

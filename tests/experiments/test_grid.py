@@ -5,9 +5,8 @@ import json
 import pytest
 
 from mppo.errors import BadRequest, CheckpointError
-from mppo.experiments.grid import Failure, Grid, opened
+from mppo.experiments.grid import Failure, Grid, opened, status
 from mppo.experiments.spec import spec
-from mppo.experiments.status import status
 from mppo.files.atomic import Lock
 from mppo.files.reader import State
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from mppo.errors import BadRequest
-from mppo.paper.tables import IDENTIFIERS, table
+from mppo.paper.tables import DOCUMENTS, table
 
 ROOT = Path(__file__).parents[2]
 
@@ -19,7 +19,7 @@ def test_unknown_tables_formats_and_places_are_refused(tmp_path):
         table("table-1", tmp_path / "nowhere")
 
 
-@pytest.mark.parametrize("identifier", IDENTIFIERS)
+@pytest.mark.parametrize("identifier", DOCUMENTS)
 def test_every_table_can_be_made_of_nothing(identifier, tmp_path):
     assert table(identifier, tmp_path).startswith("# ")
 

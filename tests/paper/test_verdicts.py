@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from mppo.paper.printed import TABLE_1, Value
-from mppo.paper.verdicts import judge_order, judge_value, seeds_to_see
-from mppo.statistics.comparisons import fewest_seeds
+from mppo.paper.verdicts import judge_order, judge_value
+from mppo.statistics.comparisons import effect_size, fewest_seeds, seeds_needed
 from mppo.statistics.intervals import paper_bracket
 
 FULL = (1_000_000, 1_000_000)
@@ -73,6 +73,7 @@ def test_an_order_needs_four_seeds_and_an_interval_off_one_half():
 
 def test_seeds_needed_for_the_paper_s_own_effects():
     value = TABLE_1.value
+    seeds_to_see = lambda one, other: seeds_needed(effect_size(one.moments, other.moments))
     # 310.36 with s = 211 and 376: d = 1.02
     assert seeds_to_see(value("Hopper", "mp-trpo"), value("Hopper", "trpo")) == 17
     # 1.75 with s = 15 and 7: the paper's own difference on Swimmer is noise

@@ -9,8 +9,8 @@ import pytest
 
 from mppo.experiments.drive import Driver
 from mppo.experiments.grid import Grid
-from mppo.experiments.local import LocalWorkers
 from mppo.experiments.spec import spec
+from mppo.experiments.workers import LocalWorkers
 from mppo.files.reader import rows
 
 ray = pytest.importorskip("ray")
@@ -75,7 +75,7 @@ class Chaos:
 
 
 def test_every_run_finishes_once_with_the_bytes_of_the_local_engine(tmp_path, cluster):
-    from mppo.experiments.ray import RayWorkers
+    from mppo.experiments.workers import RayWorkers
 
     grid, told = Grid(tmp_path / "ray"), []
     chaos = Chaos(cluster, grid)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
-import sys
-from collections.abc import Callable, Iterator
 from dataclasses import asdict
+from functools import partial
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +22,6 @@ TIMES_PEER, OF_BARE = 4.0, 0.75  # the target: so many times the peer, or so muc
 ROBOT_SHARE = {"Hopper": 0.82}  # of bare mj_step; others:
 USUAL_ROBOT_SHARE = 0.75
 QUICK = ("CartPole-v1",)
-Samples = dict[str, list[Sample]]
 NOTE = (
     f"{PEER} has as many environments as ours (DummyVecEnv), flattened observations, the paper's "
     "hyper-parameters, all cores and torch's own number of threads. Its target is 4, or where "
@@ -34,19 +32,21 @@ NOTE = (
 def environments(session: Session) -> Part:
     """Every environment of the catalogue, the compiled robots, and worker processes."""
     notes: list[str] = []
-    measured = [env for env in ENVIRONMENTS if _installed(env, notes)]
-    if session.quick:
-        measured = [env for env in measured if env.name in QUICK]
-    python = _peers_python(session, notes)
-    alone = _one_by_one(measured, lambda env: [_on_one_core(session, env)], notes)
-    measured = [env for env in measured if env.name in alone]
-    together: Samples = {}
-    for r in range(session.repetitions):
-        once = lambda env, r=r: [_on_all_cores(session, env, r, alone[env.name][0]["envs"], python)]
-        for name, samples in _one_by_one(measured, once, notes).items():
-            together.setdefault(name, []).extend(samples)
-    whole = [env for env in measured if len(together.get(env.name, [])) == session.repetitions]
-    ratios, tables = _compared(session, whole, alone, together)
+    python = peers.interpreter(session) if session.with_peers else None
+    if session.with_peers and python is None:
+        notes.append(f"Without {PEER}: {peers.HINT}.")
+    measured = {env.name: env for env in ENVIRONMENTS if _installed(env, notes)}
+    names = [name for name in measured if name in QUICK or not session.quick]
+    alone: dict[str, Sample] = {}
+    for name in names:
+        session.say(f"environments: {name}, one core")
+        try:
+            alone[name] = _on_one_core(session, measured[name])
+        except MeasurementFailed as failure:
+            notes.append(f"{name} failed: {failure}.")
+    once = lambda name, r: _on_all_cores(session, measured[name], r, alone[name]["envs"], python)
+    together = session.repeat("environments", alone, once, ", all cores", notes=notes)
+    ratios, tables = _compared(session, [measured[name] for name in together], alone, together)
     for more in (_robots(session, notes), _processes(session, notes)):
         ratios, tables = ratios + more.ratios, tables + more.tables
     return Part(ratios, tables, ([NOTE] if python else []) + notes)
@@ -61,28 +61,6 @@ def _installed(env: Measured, notes: list[str]) -> bool:
     return True
 
 
-def _peers_python(session: Session, notes: list[str]) -> str | None:
-    if not session.with_peers:
-        return None
-    if session.peers_python is None and importlib.util.find_spec("stable_baselines3") is None:
-        notes.append(f"Without {PEER}: {peers.HINT}.")
-        return None
-    return session.peers_python or sys.executable
-
-
-def _one_by_one(
-    measured: list[Measured], measure: Callable[[Measured], list[Sample]], notes: list[str]
-) -> Samples:
-    """Samples by name; an environment that fails is left out with a line."""
-    samples: Samples = {}
-    for env in measured:
-        try:
-            samples[env.name] = measure(env)
-        except MeasurementFailed as failure:
-            notes.append(f"{env.name} failed: {failure}.")
-    return samples
-
-
 def _task(session: Session, env: Measured, **more: Any) -> dict[str, Any]:
     steps = session.size(2000, 200)
     return asdict(
@@ -91,7 +69,6 @@ def _task(session: Session, env: Measured, **more: Any) -> dict[str, Any]:
 
 
 def _on_one_core(session: Session, env: Measured) -> Sample:
-    session.say(f"environments: {env.name}, one core")
     task = _task(session, env, repetitions=session.repetitions)
     label = {"env": env.name, "on": "one"}
     pinned = session.pinned("one")
@@ -100,48 +77,39 @@ def _on_one_core(session: Session, env: Measured) -> Sample:
 
 def _on_all_cores(session: Session, env: Measured, r: int, envs: int, python: str | None) -> Sample:
     """Rates of ours, of bare steps on every core, and of the peer, one after the other."""
-    session.say(f"environments {r + 1}/{session.repetitions}: {env.name}, all cores")
     whole = {"batch_size": 2048, **({"envs": envs} if env.envs else {})}
     workers = {"workers": env.workers} if env.workers else {}
     ours = session.train("ppo", env.env, 12_000, "all", r, overrides=whole, **workers)
-    sample = {"ours": ours["rate"], "bare": sum(_bare_rates(session, env))}
+    sample = {"ours": ours["rate"], "bare": _bare_rate(session, env)}
     if python is not None:
-        iterations = str(session.size(2, 1) + session.size(4, 1))
-        words = [PEER, env.id, iterations, str(envs), *([env.package] if env.package else [])]
+        listed = [str(envs), *([env.package] if env.package else [])]
         label = {"peer": PEER, "env": env.name, "repetition": r}
-        theirs = session.finish(peers.call(python, words, label))
-        seconds = theirs["seconds"][session.size(2, 1) :]
-        sample["theirs"] = theirs["steps"] * len(seconds) / sum(seconds)
+        iterations = session.size(4, 1)
+        sample["theirs"] = peers.rate(session, python, (PEER, env.id), iterations, label, *listed)
     return sample
 
 
-def _bare_rates(session: Session, env: Measured) -> Iterator[float]:
+def _bare_rate(session: Session, env: Measured) -> float:
     """Of one process on each core, all at the same time."""
     task = _task(session, env, repetitions=1, together=True)
     label = {"env": env.name, "on": "bare"}
+    start = lambda place: session.start_module("mppo.bench.stepping", place, task, label)
     places = [[core] for core in session.cores] or [[]]
-    running = [session.start_module("mppo.bench.stepping", place, task, label) for place in places]
-    try:
-        for process in running:
-            process.wait_until_ready()
-        for process in running:
-            process.go()
-        for process in running:
-            yield session.finish(process)["rate"]
-    finally:
-        for process in running:
-            process.stop()
+    return sum(sample["rate"] for sample in session.together(map(start, places)))
 
 
 def _compared(
-    session: Session, measured: list[Measured], alone: Samples, together: Samples
+    session: Session,
+    measured: list[Measured],
+    alone: dict[str, Sample],
+    together: dict[str, list[Sample]],
 ) -> tuple[list[Ratio], list[Table]]:
     cores = len(session.cores) or "all"
     ratios: list[Ratio] = []
     on_one: list[list[Any]] = []
     on_all: list[list[Any]] = []
     for env in measured:
-        one, all_cores = alone[env.name][0], together[env.name]
+        one, all_cores = alone[env.name], together[env.name]
         seconds, steps = one["seconds"], one["steps"]
         rates = {name: [steps[name] / s for s in took] for name, took in seconds.items()}
         if "again" in rates:
@@ -171,19 +139,11 @@ def _compared(
 
 def _robots(session: Session, notes: list[str]) -> Part:
     """Training on one core against bare `mj_step` of the same states and actions."""
-    names = ROBOTS if not session.quick else ("Hopper",)
-    robots = [Measured(f"{name}-v5", f"{name}-v5") for name in names]
-    samples: Samples = {}
-    for r in range(session.repetitions):
-
-        def once(env: Measured, r: int = r) -> list[Sample]:
-            session.say(f"environments {r + 1}/{session.repetitions}: trpo on {env.name}, mj_step")
-            return [session.train("trpo", env.env, 15_000, repetition=r, replay=True)]
-
-        for name, found in _one_by_one(robots, once, notes).items():
-            samples.setdefault(name, []).extend(found)
+    robots = [("trpo", f"{name}-v5") for name in (ROBOTS if not session.quick else ("Hopper",))]
+    once = lambda case, r: session.train(*case, 15_000, repetition=r, replay=True)
     ratios, rows = [], []
-    for name, some in samples.items():
+    samples = session.repeat("environments", robots, once, ", mj_step", notes=notes)
+    for (_, name), some in samples.items():
         rates, bare = ([sample[which] for sample in some] for which in ("rate", "bare_rate"))
         target = ROBOT_SHARE.get(name.removesuffix("-v5"), USUAL_ROBOT_SHARE)
         what = f"{name}: trpo / mj_step"
@@ -196,20 +156,15 @@ def _robots(session: Session, notes: list[str]) -> Part:
 def _processes(session: Session, notes: list[str]) -> Part:
     """Several worker processes against one, where a step takes a millisecond."""
     cases = {WAITING.name: (WAITING, 8, 6.0), COMPUTING.name: (COMPUTING, 2, 1.8)}
-    samples: Samples = {}
-    for r in range(session.repetitions):
 
-        def once(env: Measured, r: int = r) -> list[Sample]:
-            session.say(f"environments {r + 1}/{session.repetitions}: {env.name}, processes")
-            small = {"batch_size": 1024, "envs": env.envs}
-            rate = lambda workers: session.train(
-                "ppo", env.env, 2000, "all", r, overrides=small, workers=workers
-            )["rate"]
-            return [{"one": rate(1), "more": rate(cases[env.name][1])}]
+    def once(name: str, r: int) -> Sample:
+        env, more, _ = cases[name]
+        small = {"batch_size": 1024, "envs": env.envs}
+        train = partial(session.train, "ppo", env.env, 2000, "all", r, overrides=small)
+        return {"one": train(workers=1)["rate"], "more": train(workers=more)["rate"]}
 
-        for name, found in _one_by_one([case[0] for case in cases.values()], once, notes).items():
-            samples.setdefault(name, []).extend(found)
     ratios, rows = [], []
+    samples = session.repeat("environments", cases, once, ", processes", notes=notes)
     for name, some in samples.items():
         one, more = ([sample[which] for sample in some] for which in ("one", "more"))
         _, workers, target = cases[name]

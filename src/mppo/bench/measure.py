@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -66,8 +67,6 @@ class Workload:
 
 class MeasuredProcess:
     """A process that prints one line of JSON when it is done."""
-
-    label: Sample
 
     def __init__(self, command: list[str], environment: dict[str, str], label: Sample):
         self.label, self._errors = label, tempfile.TemporaryFile()  # noqa: SIM115
@@ -210,7 +209,7 @@ def measure_in_turn(workload: Workload) -> Sample:
     replay = Replay(workload.env, workload.seed)
     seconds: dict[str, list[float]] = {name: [] for name in ("one", "all", "bare one", "bare all")}
     for n in range(rounds):
-        took = {name: _iteration_seconds(run) for name, run in runs.items()}
+        took = {name: iteration_seconds(run) for name, run in runs.items()}
         trajectories = runs["one"].trajectories
         assert trajectories is not None
         episodes = replay.episodes(n, trajectories)  # of both: their bits are compared at the end
@@ -228,13 +227,14 @@ def measure_in_turn(workload: Workload) -> Sample:
     return {"steps": steps, "seconds": seconds, "rates": rates}
 
 
-def _iteration_seconds(run: Run) -> float:
+def iteration_seconds(run: Run, clock: Callable[[], float] = time.perf_counter) -> float:
+    """How long one iteration of a run takes, by some clock."""
     from mppo.machine.lazy import jax
 
-    started = time.perf_counter()
+    started = clock()
     run.iterate()
     jax.block_until_ready(run.state)
-    return time.perf_counter() - started
+    return clock() - started
 
 
 def _bits(run: Run) -> list[bytes]:
@@ -247,12 +247,17 @@ def _bits(run: Run) -> list[bytes]:
     return [np.asarray(leaf).tobytes() for leaf in leaves]
 
 
-def main(words: list[str]) -> int:
-    """Take the cores, then import what starts threads, then measure."""
+def take_cores(words: list[str]) -> dict[str, Any]:
+    """Keep to the cores that the parent names; what it wants measured."""
     wanted, fields = (json.loads(word) for word in words)
     if wanted:
         os.sched_setaffinity(0, wanted)
-    workload = Workload(**fields)
+    return fields
+
+
+def main(words: list[str]) -> int:
+    """Take the cores, then import what starts threads, then measure."""
+    workload = Workload(**take_cores(words))
     if workload.steady_memory:
         return_large_buffers()
     sample = measure_in_turn(workload) if workload.alternate else measure_training(workload)

@@ -24,34 +24,28 @@ _MIB = 2**20
 
 def memory(session: Session) -> Part:
     """Resident memory of single-path and multi-path runs beside the paper's."""
-    cases = [(base, k) for base, printed in PRINTED_MEMORY.items() for k in printed]
-    cases = cases[:2] if session.quick else cases
-    end: dict[tuple[str, int], list[float]] = {case: [] for case in cases}
-    peak: dict[tuple[str, int], list[float]] = {case: [] for case in cases}
-    for r in range(-1, session.size(min(session.repetitions, 3), 1)):
-        for base, k in cases:  # round -1 fills the compilation cache: compiling takes memory
-            method = base if k == 1 else f"mp-{base}"
-            session.say(f"memory {r + 1}: {method}, K = {k}")
-            iterations = 1 if r < 0 else session.size(5, 1)
-            sample = session.train_paths(method, ENV, r, iterations, k)
-            if r >= 0:
-                end[base, k].append(sample["resident_mib"]["now"])
-                peak[base, k].append(sample["resident_mib"]["peak"])
-    ratios, rows = [], {base: [] for base, _ in cases}
-    for base, k in cases:
-        label = base if k == 1 else f"mp-{base} (K = {k})"
-        ours = [spread(end[base, k]), spread(peak[base, k])]
-        rows[base].append([label, *ours, PRINTED_MEMORY[base][k][0]])
-        if k > 1:
-            what = f"mp-{base}, K = {k} / {base}: resident memory"
-            ratios.append(Ratio(f"memory-{base}-{k}", what, quotients(end[base, k], end[base, 1])))
-    return Part(ratios, [_table(base, rows[base]) for base in rows])
-
-
-def _table(base: str, rows: list) -> Table:
-    title = f"Resident memory of {base} and mp-{base} on {ENV.removeprefix('mppo/')}"
-    columns = ["method", "MiB at the end", "MiB at the peak", "paper: M"]
-    return Table(f"table-memory-{base}", title, columns, rows)
+    bases = list(PRINTED_MEMORY)[: session.size(2, 1)]
+    counts = list(PRINTED_MEMORY["trpo"])[: session.size(5, 2)]
+    method = lambda base, k: base if k == 1 else f"mp-{base}"
+    cases = [(method(base, k), k) for base in bases for k in counts]
+    rounds = session.size(min(session.repetitions, 3), 1)
+    samples = session.train_paths("memory", ENV, cases, session.size(5, 1), rounds)
+    sizes = lambda case, when: [sample["resident_mib"][when] for sample in samples[case]]
+    ratios, tables = [], []
+    for base in bases:
+        rows = []
+        for k in counts:
+            case, label = (method(base, k), k), f"mp-{base} (K = {k})" if k > 1 else base
+            end, peak = sizes(case, "now"), sizes(case, "peak")
+            rows.append([label, spread(end), spread(peak), PRINTED_MEMORY[base][k][0]])
+            if k > 1:
+                what = f"mp-{base}, K = {k} / {base}: resident memory"
+                grown = quotients(end, sizes((base, 1), "now"))
+                ratios.append(Ratio(f"memory-{base}-{k}", what, grown))
+        title = f"Resident memory of {base} and mp-{base} on {ENV.removeprefix('mppo/')}"
+        columns = ["method", "MiB at the end", "MiB at the peak", "paper: M"]
+        tables.append(Table(f"table-memory-{base}", title, columns, rows))
+    return Part(ratios, tables)
 
 
 def return_large_buffers() -> None:

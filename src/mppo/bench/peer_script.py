@@ -51,9 +51,7 @@ LIBRARIES = ("torch", "jax", "gymnasium", "mujoco", "numpy")
 
 def installed() -> dict:
     """The peers of this interpreter and the versions of what they rest on."""
-    known = {}
-    for name, (distribution, *_) in PEERS.items():
-        known[name] = _version(distribution)
+    known = {name: _version(distribution) for name, (distribution, *_) in PEERS.items()}
     return {"peers": known, "libraries": {name: _version(name) for name in LIBRARIES}}
 
 
@@ -104,18 +102,14 @@ def _stable_baselines(module, kind, env, envs, settings, iterations):
 def _tianshou(kind, env, envs, settings, iterations):
     """Tianshou 2: its TRPO has ten conjugate-gradient steps fixed, and full-batch critic steps."""
     os.environ.setdefault("TQDM_DISABLE", "1")
-    import_module = importlib.import_module
-    gymnasium, torch = import_module("gymnasium"), import_module("torch")
-    algorithms, optim = (
-        import_module("tianshou.algorithm"),
-        import_module("tianshou.algorithm.optim"),
-    )
-    vectors, data = import_module("tianshou.env"), import_module("tianshou.data")
-    trainer = import_module("tianshou.trainer")
+    names = ("algorithm", "algorithm.optim", "env", "data", "trainer")
+    modules = (importlib.import_module(f"tianshou.{name}") for name in names)
+    algorithms, optim, vectors, data, trainer = modules
+    gymnasium = importlib.import_module("gymnasium")
     vector = vectors.DummyVectorEnv([lambda: gymnasium.make(env)] * envs)
     vector = vectors.VectorEnvNormObs(vector)
     vector.seed(0)
-    policy, critic = _tianshou_networks(vector, torch, import_module)
+    policy, critic = _tianshou_networks(vector)
     learning = optim.AdamOptimizerFactory(lr=settings["learning_rate"])
     given = {"policy": policy, "critic": critic, "optim": learning, **DISCOUNT}
     algorithm = _tianshou_algorithm(algorithms, kind, settings, given)
@@ -150,11 +144,12 @@ def _tianshou_algorithm(algorithms, kind, settings, given):
     )
 
 
-def _tianshou_networks(vector, torch, import_module):
+def _tianshou_networks(vector):
     """Two tanh networks of 64 and 64 units."""
-    common = import_module("tianshou.utils.net.common")
-    continuous = import_module("tianshou.utils.net.continuous")
-    reinforce = import_module("tianshou.algorithm.modelfree.reinforce")
+    names = ("utils.net.common", "utils.net.continuous", "algorithm.modelfree.reinforce")
+    modules = (importlib.import_module(f"tianshou.{name}") for name in names)
+    common, continuous, reinforce = modules
+    torch = importlib.import_module("torch")
     seen, acted = vector.observation_space[0], vector.action_space[0]
 
     def network():

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from mppo.algorithm.methods import METHODS
 from mppo.bench.measure import MeasuredProcess, MeasurementFailed, Sample, Skipped
-from mppo.bench.ratios import UNTARGETED, Part, Ratio, Table, quotients, spread
+from mppo.bench.ratios import Part, Ratio, Table, quotients, spread
 from mppo.machine.threads import ONE_THREAD
 
 if TYPE_CHECKING:
@@ -18,16 +18,7 @@ if TYPE_CHECKING:
 
 SCRIPT = Path(__file__).with_name("peer_script.py")
 HINT = "the peers are not installed; pip install mppo[peers], or give --peers-python PATH"
-OURS = {  # a peer, our method, the target on Hopper-v5
-    "sb3-contrib TRPO": ("trpo", 10.0),
-    "SB3 PPO": ("ppo", 8.0),
-    "SBX PPO": ("ppo", 8.0),
-    "Tianshou TRPO": ("trpo", None),
-    "Tianshou PPO": ("ppo", None),
-    "sb3-contrib TRPO, 5 environments": ("trpo", None),
-    "SB3 PPO, 2 environments": ("ppo", None),
-    "SBX PPO, 2 environments": ("ppo", None),
-}
+TARGETS = {"sb3-contrib TRPO": 10.0, "SB3 PPO": 8.0, "SBX PPO": 8.0}  # on Hopper-v5
 TASKS = ("Hopper-v5", "HalfCheetah-v5")
 JUDGED = "Hopper-v5"  # the task that the targets speak of
 NOTE = (
@@ -40,51 +31,64 @@ NOTE = (
 
 def peers(session: Session) -> Part:
     """Rates of ours and theirs, one after the other in each repetition."""
-    if session.peers_python is None and importlib.util.find_spec("stable_baselines3") is None:
-        raise Skipped(HINT)
-    python = session.peers_python or sys.executable
-    known = call(python, ["--list"], {}).result()
+    python = interpreter(session)
+    known = call(python, ["--list"], {}).result() if python is not None else {"peers": {}}
     names = [name for name, version in known["peers"].items() if version]
-    if not names:
+    if python is None or not names:
         raise Skipped(HINT)
     session.samples.append({"installed": known})
     notes = [NOTE, _versions(known)]
-    measured: dict[tuple[str, str], list[Sample]] = {}
     cases = [
         (name, env)
         for env in TASKS[: session.size(len(TASKS), 1)]
         for name in names
         if env == JUDGED or "," not in name
     ]
-    for r in range(session.repetitions):
-        for name, env in list(cases):
-            if (env != JUDGED or OURS[name][1] is None) and r >= UNTARGETED:
-                continue
-            session.say(f"peers {r + 1}/{session.repetitions}: {name} on {env}")
-            try:
-                sample = _train(session, python, name, env, r)
-            except MeasurementFailed as failure:
-                notes.append(f"{name} on {env} failed: {failure}")
-                cases.remove((name, env))
-                measured.pop((name, env), None)
-                continue
-            measured.setdefault((name, env), []).append(sample)
+    few = [(name, env) for name, env in cases if env != JUDGED or name not in TARGETS]
+    once = lambda case, r: _train(session, python, case, r)
+    measured = session.repeat("peers", cases, once, few=few, notes=notes)
     if not measured:
         raise MeasurementFailed("; ".join(notes[2:]))
     return Part(*_compared(session, measured), notes)
 
 
-def _train(session: Session, python: str, name: str, env: str, repetition: int) -> Sample:
+def interpreter(session: Session) -> str | None:
+    """The interpreter that has the peers, if there is one."""
+    if session.peers_python is None and importlib.util.find_spec("stable_baselines3") is None:
+        return None
+    return session.peers_python or sys.executable
+
+
+def _train(session: Session, python: str, case: tuple[str, str], repetition: int) -> Sample:
     """A peer's run and ours beside it: the same number of steps, the same warm-up."""
-    method, _ = OURS[name]
-    warmup = session.size(2, 1)
-    iterations = str(warmup + session.iterations(method, 15_000))
+    name, env = case
+    method = _ours(name)
     label = {"peer": name, "env": env, "repetition": repetition}
-    theirs = session.finish(call(python, [name, env, iterations], label))
-    seconds = theirs["seconds"][warmup:]
+    theirs = rate(session, python, case, session.iterations(method, 15_000), label)
     whole = {"batch_size": METHODS[method].batch_size}  # even in a smoke test, as the peers have it
     ours = session.train(method, env, 15_000, "all", repetition, overrides=whole)
-    return {"theirs": theirs["steps"] * len(seconds) / sum(seconds), "ours": ours["rate"]}
+    return {"theirs": theirs, "ours": ours["rate"]}
+
+
+def rate(
+    session: Session,
+    python: str,
+    case: tuple[str, str],
+    iterations: int,
+    label: Sample,
+    *listed: str,
+) -> float:
+    """Steps a second of a peer on a task, after its warm-up; `listed` as `peer_script` takes it."""
+    warmup = session.size(2, 1)
+    words = [*case, str(warmup + iterations), *listed]
+    theirs = session.finish(call(python, words, label))
+    seconds = theirs["seconds"][warmup:]
+    return theirs["steps"] * len(seconds) / sum(seconds)
+
+
+def _ours(name: str) -> str:
+    """Our method beside a peer."""
+    return "trpo" if "TRPO" in name else "ppo"
 
 
 def _compared(
@@ -93,13 +97,11 @@ def _compared(
     cores = len(session.cores)
     ratios, rows = [], []
     for (name, env), samples in measured.items():
-        method, target = OURS[name]
-        ours = [sample["ours"] for sample in samples]
-        theirs = [sample["theirs"] for sample in samples]
-        judged = target if env == JUDGED and cores == 2 else None
-        what = f"{method} {env} / {name}"
+        ours, theirs = ([sample[whose] for sample in samples] for whose in ("ours", "theirs"))
+        judged = TARGETS.get(name) if env == JUDGED and cores == 2 else None
+        what = f"{_ours(name)} {env} / {name}"
         ratios.append(Ratio(f"peers-{name}-{env}", what, quotients(ours, theirs), judged))
-        rows.append([env, method, spread(ours), name, spread(theirs)])
+        rows.append([env, _ours(name), spread(ours), name, spread(theirs)])
     columns = ["task", "ours", "steps a second", "peer", "steps a second"]
     title = f"Steps a second of training, {cores or 'all'} cores"
     return ratios, [Table("peers", title, columns, rows)]

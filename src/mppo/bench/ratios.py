@@ -40,15 +40,7 @@ class Ratio:
 
     def as_json(self) -> dict[str, Any]:
         """Plain data."""
-        return {
-            "name": self.name,
-            "what": self.what,
-            **spread(self.values),
-            "values": list(self.values),
-            "sense": self.sense,
-            "target": self.target,
-            "met": self.met,
-        }
+        return {**asdict(self), **spread(self.values), "met": self.met}
 
 
 @dataclass(frozen=True)

@@ -37,16 +37,13 @@ class Episode(NamedTuple):
 class Replay:
     """Lives through batches of a run on one MuJoCo task again."""
 
-    lane: Robot
-    seed: int
-
     def __init__(self, env: str, seed: int):
         vector = native_vector(env, 1)
         lanes: Any = lanes_of(vector) if vector is not None else ()
         if not lanes:
             raise ValueError(f"{env} is no MuJoCo task of ours; there is no bare mj_step of it")
-        self.lane, self.seed = lanes[0], seed
-        self.frame_skip: int = self.lane.frame_skip
+        self.lane: Robot = lanes[0]
+        self.seed = seed
 
     def episodes(self, iteration: int, seen: Trajectories) -> list[Episode]:
         """The episodes of a batch; every observation is compared bit for bit."""
@@ -58,7 +55,7 @@ class Replay:
 
     def seconds(self, episodes: list[Episode], threads: int | None = None) -> float:
         """Time of bare physics for all of them: in Python, or in threads without it."""
-        physics = (self.lane.model, self.frame_skip, episodes)
+        physics = (self.lane.model, self.lane.frame_skip, episodes)
         return _seconds_in_python(*physics) if threads is None else _seconds(*physics, threads)
 
 

@@ -7,25 +7,26 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Container, Generator, Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from mppo.algorithm.methods import METHODS
 from mppo.bench import machine, speed
 from mppo.bench.environments import environments
-from mppo.bench.measure import MeasuredProcess, Sample, Skipped, Workload
+from mppo.bench.measure import MeasuredProcess, MeasurementFailed, Sample, Skipped, Workload
 from mppo.bench.memory import memory
 from mppo.bench.peers import peers
-from mppo.bench.ratios import Part
-from mppo.bench.startup import startup
+from mppo.bench.ratios import UNTARGETED, Part
 from mppo.errors import BadRequest
 from mppo.machine.threads import ONE_THREAD
 
 SCHEMA = 1
 REPETITIONS, QUICK_REPETITIONS = 5, 2
 Cores = Literal["one", "all"]
+Case = TypeVar("Case", bound="str | tuple[str, str]")  # an environment, or who on which
 Result = dict[str, Any]
 """What `mppo bench --json` writes."""
 
@@ -67,10 +68,58 @@ class Session:
         """Measure one run in a process of its own; the arguments are those of `start`."""
         return self.finish(self.start(method, env, *case, **workload))
 
-    def train_paths(self, method: str, env: str, r: int, iterations: int, paths: int) -> Sample:
-        """Measure a run with K paths in repetition r; its memory can be compared with others'."""
-        workload = {"iterations": iterations, "overrides": {"paths": paths}, "steady_memory": True}
-        return self.train(method, env, repetition=r, **workload)
+    def repeat(
+        self,
+        part: str,
+        cases: Iterable[Case],
+        measure: Callable[[Case, int], Sample],
+        how: str = "",
+        few: Container[Case] = (),
+        notes: list[str] | None = None,
+    ) -> dict[Case, list[Sample]]:
+        """Measure case after case, once in each repetition; those of `few` not in all of them.
+
+        With `notes`, a case that fails is left out with a line.
+        """
+        samples: dict[Case, list[Sample]] = {case: [] for case in cases}
+        for r in range(self.repetitions):
+            for case in [case for case in samples if r < UNTARGETED or case not in few]:
+                name = case if isinstance(case, str) else " on ".join(case)
+                self.say(f"{part} {r + 1}/{self.repetitions}: {name}{how}")
+                try:
+                    samples[case].append(measure(case, r))
+                except MeasurementFailed as failure:
+                    if notes is None:
+                        raise
+                    notes.append(f"{name} failed: {failure}.")
+                    del samples[case]
+        return samples
+
+    def train_paths(
+        self, part: str, env: str, cases: Sequence[tuple[str, int]], iterations: int, rounds: int
+    ) -> dict[tuple[str, int], list[Sample]]:
+        """Measure methods with K paths each in turn, so that their memory can be compared."""
+        samples: dict[tuple[str, int], list[Sample]] = {case: [] for case in cases}
+        for r in range(-1, rounds):  # round -1 fills the compilation cache: compiling takes memory
+            for method, k in cases:
+                self.say(f"{part} {r + 1}/{rounds}: {method}, K = {k}")
+                workload = {"iterations": 1 if r < 0 else iterations, "steady_memory": True}
+                sample = self.train(method, env, repetition=r, overrides={"paths": k}, **workload)
+                samples[method, k] += [sample] if r >= 0 else []
+        return samples
+
+    def together(self, starting: Iterable[MeasuredProcess]) -> list[Sample]:
+        """Results of processes whose clocks start together when all of them are ready."""
+        with ExitStack() as stack:
+            processes: list[MeasuredProcess] = []
+            for process in starting:
+                stack.callback(process.stop)
+                processes.append(process)
+            for process in processes:
+                process.wait_until_ready()
+            for process in processes:
+                process.go()
+            return [self.finish(process) for process in processes]
 
     def start(
         self,
@@ -119,7 +168,7 @@ PARTS: dict[str, Callable[[Session], Part]] = {
     "peers": peers,
     "environments": environments,
     "paths": speed.paths,
-    "startup": startup,
+    "startup": speed.startup,
     "two-runs": speed.two_runs,
     "memory": memory,
 }

@@ -1,12 +1,19 @@
-"""The parts about the rate of training: the limit, tasks, cores, two runs, K paths."""
+"""The parts about speed: the limit, tasks, cores, two runs, K paths, start-up."""
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+import time
+from functools import partial
+from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from mppo.bench.measure import MeasuredProcess, Sample, Skipped
-from mppo.bench.ratios import UNTARGETED, Part, Ratio, Table, quotients, spread
+from mppo.algorithm.methods import METHODS
+from mppo.bench.measure import MeasurementFailed, Sample, Skipped
+from mppo.bench.ratios import Part, Ratio, Table, quotients, spread
 
 if TYPE_CHECKING:
     from mppo.bench.session import Session
@@ -27,30 +34,26 @@ PATHS = (1, 2, 4, 8, 16, 64)
 
 def limit(session: Session) -> Part:
     """Training against bare `mj_step` of the same states and actions, on the same core."""
+    maze = ("mp-trpo", MAZE)
     cases = [*LIMITS, *(() if session.quick else FURTHER_LIMITS)]
-    samples: dict[tuple[str, str], list[Sample]] = {case: [] for case in cases}
-    maze: list[float] = []
-    steps = 50_000
-    for r in range(session.repetitions):
-        round_of = f"limit {r + 1}/{session.repetitions}"
-        for method, env in cases:
-            if (method, env) in LIMITS or r < UNTARGETED:
-                session.say(f"{round_of}: {method} on {env}, one core")
-                sample = session.train(method, env, steps, repetition=r, replay=True)
-                samples[method, env].append(sample)
-        session.say(f"{round_of}: mp-trpo on {MAZE}, one core")
-        maze.append(session.train("mp-trpo", MAZE, 2 * steps, repetition=r)["rate"])
+
+    def measure(case: tuple[str, str], r: int) -> Sample:
+        if case == maze:
+            return session.train(*case, 100_000, repetition=r)
+        return session.train(*case, 50_000, repetition=r, replay=True)
+
+    samples = session.repeat("limit", [*cases, maze], measure, ", one core", FURTHER_LIMITS)
     ratios, rows = [], []
-    for (method, env), some in samples.items():
-        rate, bare = _column(some, "rate"), _column(some, "bare_rate")
+    for method, env in cases:
+        rate, bare = (_column(samples[method, env], name) for name in ("rate", "bare_rate"))
         what = f"{method} {env}, 1 core / bare mj_step"
         target = LIMITS.get((method, env))
         ratios.append(Ratio(f"limit-{method}-{env}", what, quotients(rate, bare), target))
         rows.append([method, _short(env), spread(rate), spread(bare)])
-    bare = _column(samples["trpo", "Hopper-v5"], "bare_rate")
+    rate, bare = _column(samples[maze], "rate"), _column(samples[cases[0]], "bare_rate")
     what, target = "mp-trpo Maze, 1 core / bare mj_step Hopper", MAZE_RATE / BARE_HOPPER_RATE
-    ratios.append(Ratio("limit-maze", what, quotients(maze, bare), target))
-    rows.append(["mp-trpo", _short(MAZE), spread(maze), None])
+    ratios.append(Ratio("limit-maze", what, quotients(rate, bare), target))
+    rows.append(["mp-trpo", _short(MAZE), spread(rate), None])
     columns = ["method", "task", "training", "bare mj_step"]
     return Part(ratios, [Table("limit", "Steps a second on one core", columns, rows)])
 
@@ -60,18 +63,11 @@ def rates(session: Session) -> Part:
     cases = [(method, env) for env in RATED_TASKS for method in RATED_METHODS]
     cases = cases[:1] if session.quick else cases
     every = ("one", "all") if len(session.cores) != 1 else ("one",)
-    rate: dict[tuple[str, str, str], list[float]] = {
-        (*case, on): [] for case in cases for on in ("one", "all")
-    }
-    repetitions = min(UNTARGETED, session.repetitions)
-    for r in range(repetitions):
-        for method, env in cases:
-            session.say(f"rates {r + 1}/{repetitions}: {method} on {env}")
-            for on in every:
-                rate[method, env, on].append(session.train(method, env, 25_000, on, r)["rate"])
+    measure = lambda case, r: {on: session.train(*case, 25_000, on, r)["rate"] for on in every}
+    samples = session.repeat("rates", cases, measure, few=cases)
     ratios, rows = [], []
-    for method, env in cases:
-        one, both = rate[method, env, "one"], rate[method, env, "all"]
+    for (method, env), some in samples.items():
+        one, both = _column(some, "one"), _column(some, "all") if "all" in every else None
         rows.append([method, _short(env), spread(one), spread(both) if both else None])
         if both and (method, env) not in SPEED_UP:
             what = f"{method} {_short(env)}, {len(session.cores)} cores / 1"
@@ -85,14 +81,9 @@ def cores(session: Session) -> Part:
     if len(session.cores) < 2:
         raise Skipped("one run on several cores needs two cores to pin it to")
     cases = list(SPEED_UP)[: session.size(len(SPEED_UP), 1)]
-    samples: dict[tuple[str, str], list[Sample]] = {case: [] for case in cases}
-    for r in range(session.repetitions):
-        for method, env in cases:
-            session.say(f"cores {r + 1}/{session.repetitions}: {method} on {env}, in turn")
-            sample = session.train(method, env, 25_000, "all", r, alternate=True)
-            samples[method, env].append(sample["rates"])
+    measure = lambda case, r: session.train(*case, 25_000, "all", r, alternate=True)["rates"]
     ratios, rows = [], []
-    for (method, env), some in samples.items():
+    for (method, env), some in session.repeat("cores", cases, measure, ", in turn").items():
         judged = SPEED_UP[method, env] if len(session.cores) == 2 else None
         for prefix, name, target in (("", method, judged), ("bare ", "bare mj_step", None)):
             low, high = _column(some, f"{prefix}one"), _column(some, f"{prefix}all")
@@ -108,33 +99,19 @@ def two_runs(session: Session) -> Part:
     """Two runs on two cores against one run on one core: the same run, so the same work."""
     if len(session.cores) < 2:
         raise Skipped("two runs side by side need two cores to pin them to")
-    workload = {"method": "trpo", "env": "Hopper-v5", "steps": 50_000, "together": True}
-    one: list[float] = []
-    both: list[float] = []
-    for r in range(session.repetitions):
-        session.say(f"two-runs {r + 1}/{session.repetitions}: one, then two side by side")
-        for totals, turns in ((one, [r]), (both, [r, r + 1])):
-            totals.append(sum(_column(side_by_side(session, turns, workload), "rate")))
+
+    def total(*turns: int) -> float:
+        start = partial(session.start, "trpo", "Hopper-v5", 50_000, together=True)
+        return sum(_column(session.together(start(repetition=turn) for turn in turns), "rate"))
+
+    case = "one, then two side by side"
+    measure = lambda _, r: {"one": total(r), "both": total(r, r + 1)}
+    samples = session.repeat("two-runs", [case], measure)[case]
+    one, both = _column(samples, "one"), _column(samples, "both")
     ratio = Ratio("two-runs", "two runs on 2 cores / one on 1 (total)", quotients(both, one), 1.9)
     columns = ["method", "task", "one run", "two runs together"]
     rows = [["trpo", "Hopper-v5", spread(one), spread(both)]]
     return Part([ratio], [Table("two-runs", "Steps a second, total", columns, rows)])
-
-
-def side_by_side(session: Session, turns: list[int], workload: dict[str, Any]) -> list[Sample]:
-    """Measure runs on different cores whose clocks start together."""
-    processes: list[MeasuredProcess] = []
-    try:
-        for turn in turns:
-            processes.append(session.start(repetition=turn, **workload))
-        for process in processes:
-            process.wait_until_ready()
-        for process in processes:
-            process.go()
-        return [session.finish(process) for process in processes]
-    finally:
-        for process in processes:
-            process.stop()
 
 
 def paths(session: Session) -> Part:
@@ -143,30 +120,90 @@ def paths(session: Session) -> Part:
     On a task whose steps all cost the same, so that what differs is K and not the physics.
     """
     counts = (PATHS[0], PATHS[-1]) if session.quick else PATHS
-    seconds: dict[int, list[float]] = {k: [] for k in counts}
-    peaks: dict[int, list[float]] = {k: [] for k in counts}
-    for r in range(-1, session.repetitions):  # round -1 fills the compilation cache
-        for k in counts:
-            session.say(f"paths {r + 1}/{session.repetitions}: K = {k}")
-            iterations = 1 if r < 0 else session.size(20, 3)
-            sample = session.train_paths("mp-trpo", PENDULUM, r, iterations, k)
-            if r >= 0:
-                seconds[k].append(median(sample["seconds"]))
-                peaks[k].append(sample["resident_mib"]["peak"])
+    cases = [("mp-trpo", k) for k in counts]
+    iterations = session.size(20, 3)
+    samples = session.train_paths("paths", PENDULUM, cases, iterations, session.repetitions)
+    seconds: dict[int, list[float]] = {}
+    peaks: dict[int, list[float]] = {}
+    for (_, k), some in samples.items():
+        seconds[k] = [median(sample["seconds"]) for sample in some]
+        peaks[k] = [sample["resident_mib"]["peak"] for sample in some]
     ratios = []
     for k in counts[1:]:
-        judged = k == PATHS[-1]
         for name, what, values, target in (
             ("time", "iteration", seconds, 1.03),
             ("memory", "peak memory", peaks, 1.02),
         ):
             title = f"mp-trpo, K = {k} / K = 1: {what}"
             ratio = quotients(values[k], values[1])
-            target = target if judged else None
-            ratios.append(Ratio(f"paths-{k}-{name}", title, ratio, target, "at most"))
+            judged = target if k == PATHS[-1] else None
+            ratios.append(Ratio(f"paths-{k}-{name}", title, ratio, judged, "at most"))
     rows = [[k, spread([1000 * value for value in seconds[k]]), spread(peaks[k])] for k in counts]
     columns = ["K", "ms per iteration", "peak MiB"]
     return Part(ratios, [Table("paths", f"mp-trpo on {_short(PENDULUM)}, one core", columns, rows)])
+
+
+def startup(session: Session) -> Part:
+    """How long a user waits before anything happens."""
+    commands = {
+        "mppo --help": [*_mppo(), "--help"],
+        'python -c "import argparse"': [sys.executable, "-c", "import argparse"],
+        'python -c "import mppo"': [sys.executable, "-c", "import mppo"],
+    }
+    short: dict[str, list[float]] = {name: [] for name in commands}
+    first: dict[str, list[float]] = {"empty": [], "filled": []}
+    for command in commands.values():
+        _seconds(command)  # the first time reads files from the disk
+    for r in range(session.repetitions):
+        session.say(f"startup {r + 1}/{session.repetitions}")
+        times = [
+            {name: _seconds(command) for name, command in commands.items()}
+            for _ in range(session.size(5, 2))
+        ]
+        for name in commands:
+            short[name].append(median(row[name] for row in times))
+        for cache in first if r == 0 or not session.quick else ():  # the second finds the first's
+            first[cache].append(_first_iteration(session, r, cache))
+    session.samples.append({"seconds": short, "first_iteration_seconds": first})
+    helped, least, imported = short.values()
+    to_help, to_import = quotients(helped, least), quotients(imported, least)
+    cached = quotients(first["filled"], first["empty"])
+    ratios = [
+        Ratio("startup-help", "mppo --help / import argparse", to_help, 12.0, "at most"),
+        Ratio("startup-import", "import mppo / import argparse", to_import),
+        Ratio("startup-cache", "first iteration, filled / empty cache", cached, 0.5, "at most"),
+    ]
+    timed = short | {f"first iteration, {cache} cache": first[cache] for cache in first}
+    rows = [[name, spread([1000 * s for s in seconds])] for name, seconds in timed.items()]
+    return Part(ratios, [Table("startup", "Start-up from the shell", ["what", "ms"], rows)])
+
+
+def _first_iteration(session: Session, repetition: int, cache: str) -> float:
+    """`mppo train` for one batch, as a user calls it, from the shell to its end."""
+    steps = str(session.overrides("trpo").get("batch_size", METHODS["trpo"].batch_size))
+    out = session.folder / f"first-{repetition}-{cache}"
+    words = ["train", "trpo", "Hopper-v5", "--steps", steps, "--batch-size", steps]
+    words += ["--eval-every", "0", "--quiet", "--out", str(out)]
+    kept = session.folder / f"cache-{repetition}"
+    return _seconds([*_mppo(), *words], {"MPPO_COMPILATION_CACHE": str(kept)})
+
+
+def _seconds(command: list[str], environment: dict[str, str] | None = None) -> float:
+    started = time.perf_counter()
+    done = subprocess.run(
+        command, env={**os.environ, **(environment or {})}, capture_output=True, text=True
+    )
+    took = time.perf_counter() - started
+    if done.returncode:
+        lines = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
+        raise MeasurementFailed(lines[-1])
+    return took
+
+
+def _mppo() -> list[str]:
+    """The installed script beside this interpreter, else the module."""
+    script = Path(sys.executable).with_name("mppo")
+    return [str(script)] if script.exists() else [sys.executable, "-m", "mppo"]
 
 
 def _short(env: str) -> str:

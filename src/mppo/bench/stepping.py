@@ -7,7 +7,6 @@ As in `measure`, nothing heavy is imported before the process has taken its core
 from __future__ import annotations
 
 import json
-import os
 import sys
 import time
 from collections.abc import Callable
@@ -15,8 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mppo.bench.machine import cores
-
-Sample = dict[str, Any]
+from mppo.bench.measure import Sample, iteration_seconds, take_cores
 
 
 @dataclass(frozen=True)
@@ -44,44 +42,27 @@ def measure_in_turn(task: Stepping) -> Sample:
     """
     from mppo.bench.catalogue import make
     from mppo.envs.source import env_source
+    from mppo.files.evaluation import Evaluation
+    from mppo.files.settings import method_named, overridden
+    from mppo.training.run import Run
 
     clock = time.perf_counter if task.waits else time.process_time
     on, bare = env_source(task.env), make(task.id, task.package)
-    train, collect = _Training(task, on, clock), _collecting(task, on, clock)
+    method = overridden(method_named("ppo"), {"envs": task.envs} if task.envs else {})
+    rounds = task.repetitions + 2  # the first ones compile
+    run = Run(method, on, method.batch_size * rounds, 0, Evaluation(0, 0, 0), 1)
+    collect = _collecting(task, on, clock)
     seconds: dict[str, list[float]] = {}
-    for n in range(task.repetitions + 2):  # the first ones compile
-        took = {"training": train()}
+    for n in range(rounds):
+        took = {"training": iteration_seconds(run, clock)}
         took["collecting"], actions, paid = collect(n)
         if not on.native:
             took["again"] = _again(bare, n, actions, paid, clock)
         took["random"] = _at_random(bare, n, task.steps, clock)
         for name, value in took.items() if n >= 2 else ():
             seconds.setdefault(name, []).append(value)
-    steps = dict.fromkeys(seconds, task.steps) | {"training": train.batch_size}
-    return {"steps": steps, "seconds": seconds, "native": on.native, "envs": train.envs}
-
-
-class _Training:
-    """Iterations of PPO with the paper's settings in one thread of this process."""
-
-    def __init__(self, task: Stepping, on: Any, clock: Callable[[], float]):
-        from mppo.files.evaluation import Evaluation
-        from mppo.files.settings import method_named, overridden
-        from mppo.training.run import Run
-
-        method = overridden(method_named("ppo"), {"envs": task.envs} if task.envs else {})
-        self.batch_size: int = method.batch_size
-        steps = method.batch_size * (task.repetitions + 2)
-        self.run, self.clock = Run(method, on, steps, 0, Evaluation(0, 0, 0), 1), clock
-        self.envs: int = self.run.envs
-
-    def __call__(self) -> float:
-        from mppo.machine.lazy import jax
-
-        started = self.clock()
-        self.run.iterate()
-        jax.block_until_ready(self.run.state)
-        return self.clock() - started
+    steps = dict.fromkeys(seconds, task.steps) | {"training": method.batch_size}
+    return {"steps": steps, "seconds": seconds, "native": on.native, "envs": run.envs}
 
 
 def _collecting(task: Stepping, on: Any, clock: Callable[[], float]) -> Callable[[int], Any]:
@@ -148,10 +129,7 @@ def measure_together(task: Stepping) -> Sample:
 
 def main(words: list[str]) -> int:
     """Take the cores, then import what starts threads, then measure."""
-    wanted, fields = (json.loads(word) for word in words)
-    if wanted:
-        os.sched_setaffinity(0, wanted)
-    task = Stepping(**fields)
+    task = Stepping(**take_cores(words))
     sample = measure_together(task) if task.together else measure_in_turn(task)
     print(json.dumps({"cores": cores(), **sample}), flush=True)
     return 0

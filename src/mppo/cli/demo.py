@@ -18,8 +18,8 @@ from mppo.cli.parser import Parser, whole_number
 from mppo.errors import BadRequest
 from mppo.experiments.drive import Driver
 from mppo.experiments.grid import Grid
-from mppo.experiments.local import LocalWorkers
 from mppo.experiments.spec import RunSpec, spec
+from mppo.experiments.workers import LocalWorkers
 from mppo.files.reader import rows
 from mppo.paper.artefacts import MAZE, MAZE_METHODS
 from mppo.report.document import markdown_table

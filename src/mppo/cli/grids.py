@@ -73,18 +73,16 @@ def add_engine_options(parser: argparse.ArgumentParser, needs_out: bool = True) 
 
 def workers(options: argparse.Namespace) -> Workers:
     """The engine that was asked for."""
+    from mppo.experiments.workers import LocalWorkers, RayWorkers
+
     if options.jobs < 0:
         raise BadRequest(f"--jobs is {options.jobs}; give at least 1, or leave it out")
     if options.engine == "local":
         if options.address is not None:
             raise BadRequest("--address is of a Ray cluster; add --engine ray")
-        from mppo.experiments.local import LocalWorkers
-
         return LocalWorkers(options.jobs, low_priority=options.low_priority)
     if options.low_priority:
         raise BadRequest("--low-priority is of the local engine; leave out --engine ray")
-    from mppo.experiments.ray import RayWorkers
-
     return RayWorkers(options.jobs, options.address)
 
 
@@ -193,6 +191,7 @@ def search(words: list[str], interrupts: Interrupts) -> int:
 
 def _publish(trials: Trials) -> None:
     """Write the best settings, and the page."""
+    from mppo.experiments.study import importances
     from mppo.files.atomic import write_atomically
     from mppo.report.search import page
 
@@ -203,4 +202,4 @@ def _publish(trials: Trials) -> None:
             f"{wanted.seeds - 1}.\n# mppo train --config FILE repeats its first run.\n"
         )
         write_atomically(trials.root / "best.toml", (head + wanted.config(best.values)).encode())
-    write_atomically(trials.root / "search.html", page(trials).encode())
+    write_atomically(trials.root / "search.html", page(trials, importances(trials.study)).encode())

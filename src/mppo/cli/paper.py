@@ -166,8 +166,7 @@ def _status(parser: Parser, words: list[str]) -> int:
     parser.add_argument("--json", action="store_true", help="every run, for programs")
     options = parser.parse_args(words)
 
-    from mppo.experiments.grid import opened
-    from mppo.experiments.status import status
+    from mppo.experiments.grid import opened, status
 
     grid = status(opened(options.dir))
     if options.json:

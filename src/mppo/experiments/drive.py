@@ -6,19 +6,23 @@ several may work on one directory: the lock of each run decides who writes.
 
 from __future__ import annotations
 
+import signal
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import NamedTuple, Protocol
 
 from mppo.experiments.grid import Failure, Grid
 from mppo.experiments.lengthen import lengthen
-from mppo.experiments.outcomes import Decision, decide, explained
 from mppo.experiments.spec import RunSpec
 from mppo.files.reader import State
 
 LOOK_AGAIN = 1.0  # seconds between looks at what other drivers do
+MOST_RETRIES = 3
+LOST = -1000
+"""Stands for an exit code where there is none: the worker or its machine went away."""
 
 
 class Ended(NamedTuple):
@@ -48,6 +52,64 @@ class Workers(Protocol):
     def stop(self) -> None:
         """Ask all runs to save and end, and wait for them."""
         ...
+
+
+class Decision(Enum):
+    """What a driver does next with a run."""
+
+    DONE = "done"
+    AGAIN = "try again"
+    ELSEWHERE = "another driver has it"
+    FAILED = "failed"
+
+
+_FATAL = {
+    2: "the request cannot be met",
+    65: "the environment broke its contract",
+    70: "an internal error, or an update that was not finite",
+    74: "a file could not be written or read",
+}
+_STOPPED = {75: "it asked to be tried later", 130: "it was interrupted", 143: "it was terminated"}
+
+
+def decide(code: int, finished: bool, retries: int) -> Decision:
+    """The decision after an exit code; `retries` is how often this run was tried again already.
+
+    Signals, lost machines and "try later" are nobody's fault: such a run goes on from its last
+    checkpoint, at most three times. Everything else would only happen again.
+
+    >>> decide(-9, False, 0), decide(-9, False, 3), decide(65, False, 0)
+    (<Decision.AGAIN: 'try again'>, <Decision.FAILED: 'failed'>, <Decision.FAILED: 'failed'>)
+    """
+    if finished:
+        return Decision.DONE
+    if code == 73:
+        return Decision.ELSEWHERE
+    from_outside = code < 0 or code in (*_STOPPED, 137, 139)  # 128 + SIGKILL, SIGSEGV: by a shell
+    return Decision.AGAIN if from_outside and retries < MOST_RETRIES else Decision.FAILED
+
+
+def explained(code: int, output: str) -> str:
+    r"""Why a run ended, in one line: its own last words, or what its exit code means.
+
+    >>> explained(-9, "")
+    'killed by SIGKILL'
+    >>> explained(2, "a warning\nmppo: unknown environment")
+    'unknown environment'
+    """
+    if code == LOST:
+        return output or "its worker or machine was lost"
+    if code < 0:
+        return f"killed by {signal.Signals(-code).name}"
+    said = output.splitlines()
+    ours = [line for line in said if line.startswith("mppo: ")]
+    if code == 70 and len(said) > 1:  # the last line of a traceback says more than our own
+        ours = [line for line in said if line not in ours]
+    if ours:
+        return ours[-1].removeprefix("mppo: ")
+    if code == 0:
+        return output or "ended without a result"
+    return _FATAL.get(code) or _STOPPED.get(code) or f"exit code {code}"
 
 
 @dataclass
@@ -108,6 +170,7 @@ class Driver:
         run = ended.run
         del self.running[run.run_id]
         decision = decide(ended.exit_code, self.grid.finished(run), self.retries[run.run_id])
+        reason = explained(ended.exit_code, ended.output)
         if decision is Decision.DONE:
             told("finished", run)
         elif decision is Decision.ELSEWHERE:
@@ -115,13 +178,11 @@ class Driver:
         elif decision is Decision.AGAIN:
             self.retries[run.run_id] += 1
             self.waiting.append(run)
-            told(f"lost ({explained(ended.exit_code, ended.output)}), goes on", run)
+            told(f"lost ({reason}), goes on", run)
         else:
-            reason = explained(ended.exit_code, ended.output)
-            failure = Failure(ended.exit_code, reason, ended.output)
-            self.failures[run.run_id] = failure
-            self.grid.note_failure(run, failure)
-            told(f"failed ({failure.message})", run)
+            self.failures[run.run_id] = Failure(ended.exit_code, reason, ended.output)
+            self.grid.note_failure(run, self.failures[run.run_id])
+            told(f"failed ({reason})", run)
 
     def _look_elsewhere(self, told: Callable[[str, RunSpec], None]) -> None:
         """What other drivers had under way is done, or free again."""

@@ -99,9 +99,6 @@ class Grid:
             return 0
         return min(rows * run.batch_size, run.steps)
 
-    def _failure_file(self, run: RunSpec | Entry) -> Path:
-        return reader.failure_file(self.directory(run))
-
     def failure(self, run: RunSpec | Entry) -> Failure | None:
         """How the last attempt failed, if it did."""
         with contextlib.suppress(CheckpointError, KeyError):
@@ -112,12 +109,13 @@ class Grid:
 
     def note_failure(self, run: RunSpec | Entry, failure: Failure) -> None:
         """Keep what is known of a failed attempt."""
-        self._failure_file(run).parent.mkdir(parents=True, exist_ok=True)
-        _write(self._failure_file(run), {"run": run.label, **failure._asdict()})
+        file = reader.failure_file(self.directory(run))
+        file.parent.mkdir(parents=True, exist_ok=True)
+        _write(file, {"run": run.label, **failure._asdict()})
 
     def forget_failure(self, run: RunSpec | Entry) -> None:
         """A run is tried again, or is done."""
-        self._failure_file(run).unlink(missing_ok=True)
+        reader.failure_file(self.directory(run)).unlink(missing_ok=True)
 
     def remember(self, label: str, specs: Iterable[RunSpec]) -> None:
         """Add to what was asked for; the same request twice is one."""
@@ -190,6 +188,46 @@ def opened(root: str | Path) -> Grid:
 def is_grid(root: Path) -> bool:
     """Whether a folder is a grid, or the compact copy of one."""
     return (root / "requests").is_dir() or (root / archive.FILE).exists()
+
+
+def status(grid: Grid) -> dict[str, Any]:
+    """Counts by state, each request, each run."""
+    rows = [_row(grid, run) for run in grid.entries()]
+    done = {row["run_id"] for row in rows if row["state"] == State.FINISHED}
+    requests = [
+        {
+            "label": request.label,
+            "runs": len(request.runs),
+            "done": sum(run.run_id in done for run in request.runs),
+        }
+        for request in grid.requests()
+    ]
+    return {
+        "states": {state: sum(row["state"] is state for row in rows) for state in State},
+        "steps": sum(row["steps"] for row in rows),
+        "steps_done": sum(row["steps_done"] for row in rows),
+        "requests": requests,
+        "memory": (grid.root / "memory.json").exists(),
+        "runs": rows,
+    }
+
+
+def _row(grid: Grid, run: Entry) -> dict[str, Any]:
+    state, failure = grid.state(run), None
+    if state is State.FAILED:
+        noted = grid.failure(run)  # else the run itself has noted its fault
+        failure = noted._asdict() if noted else {"message": reader.problem(grid.directory(run))}
+    return {
+        "run_id": run.run_id,
+        "label": run.label,
+        "method": run.spec["method_name"],
+        "env": run.spec["env"],
+        "seed": run.spec["seed"],
+        "state": state,
+        "steps": run.steps,
+        "steps_done": grid.steps_done(run),
+        "failure": failure,
+    }
 
 
 def _write(path: Path, data: dict[str, Any]) -> None:

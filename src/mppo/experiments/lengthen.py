@@ -88,13 +88,10 @@ def _goes_on_alike(described: dict[str, Any], run: RunSpec) -> bool:
     """Whether a run with this description, made longer here and now, is the longer run."""
     wanted = json.loads(json.dumps(run.as_json()))
     same = all(described.get(name) == wanted[name] for name in _SETTINGS)
-    versions = described["versions"]
-    return same and described["resume"] == "bitwise" and versions == _versions_now(versions)
-
-
-def _versions_now(packages: Iterable[str]) -> dict[str, str]:
-    found = {name: importlib.metadata.version(name) for name in packages if name != "python"}
-    return found | {"python": platform.python_version()}
+    packages = described["versions"].keys() - {"python"}
+    now = {name: importlib.metadata.version(name) for name in packages}
+    now["python"] = platform.python_version()
+    return same and described["resume"] == "bitwise" and described["versions"] == now
 
 
 def _due(n: int, run: RunSpec) -> bool:

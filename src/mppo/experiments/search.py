@@ -5,35 +5,20 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable
+from dataclasses import asdict
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from mppo.algorithm.methods import Method
 from mppo.errors import BadRequest
+from mppo.experiments.spec import frozen
 from mppo.experiments.sweep import from_toml, only_known, whole
 from mppo.files import settings
 from mppo.files.config_file import Config, settings_of, written
 from mppo.files.evaluation import Evaluation
 
 SPACE = ("low", "high", "log", "step", "choices")
-KEYS: dict[str, tuple[str, ...]] = {
-    "the file": (
-        "method",
-        "env",
-        "env_kwargs",
-        "wrappers",
-        "steps",
-        "seeds",
-        "trials",
-        "sampler",
-        "sampler_seed",
-        "pruning",
-        "evaluation",
-        "set",
-        "space",
-    ),
-    "evaluation": ("every", "episodes"),
-}
 EVALUATIONS = 20
 """In each run, unless the file says otherwise: often enough to give up early."""
 Sampler = Literal["tpe", "random"]
@@ -76,28 +61,33 @@ class Search(NamedTuple):
 
     def with_fields(self, values: dict[str, Any]) -> Method:
         """The method with these values of the fields that are searched."""
-        given = {name: _frozen(value) for name, value in {**self.fixed, **values}.items()}
+        given = frozen({**self.fixed, **values})
         return settings.overridden(settings.method_named(self.method), given)
 
     def config(self, values: dict[str, Any], seed: int = 0) -> str:
         """The TOML that `mppo train --config` takes, with these values."""
-        run: dict[str, Any] = {
-            "steps": self.steps,
-            "seed": seed,
-            "eval_every": self.evaluation.every,
-            "eval_episodes": self.evaluation.episodes,
-            "eval_deterministic_episodes": self.evaluation.deterministic_episodes,
-        }
+        run = {"steps": self.steps, "seed": seed, **self.eval_options}
         if self.wrappers:
             run["wrappers"] = list(self.wrappers)
         method = self.with_fields(values)
         return written(Config(self.method, self.env, self.env_kwargs, run | settings_of(method)))
+
+    @property
+    def eval_options(self) -> dict[str, Any]:
+        """How runs are evaluated, as options of training."""
+        return {f"eval_{name}": n for name, n in asdict(self.evaluation).items()}
 
     def as_json(self) -> dict[str, Any]:
         """All that must stay the same when a search goes on; only the number of trials may grow."""
         told = self._asdict() | {"evaluation": self.evaluation.__dict__, "trials": None}
         told["space"] = {name: one._asdict() for name, one in self.space.items()}
         return json.loads(json.dumps(told))
+
+
+KEYS: dict[str, tuple[str, ...]] = {
+    "the file": tuple("set" if name == "fixed" else name for name in Search._fields),
+    "evaluation": ("every", "episodes"),
+}
 
 
 def read(path: Path, canonical: Canonical) -> Search:
@@ -115,7 +105,7 @@ def _search(data: dict[str, Any], canonical: Canonical) -> Search:
     if not isinstance(wrappers, list) or not all(isinstance(one, str) for one in wrappers):
         raise BadRequest(f'"wrappers" is {wrappers!r}; give a list of module:callable')
     fixed = settings.by_dotted_name(data.get("set", {}))
-    base = settings.overridden(settings.method_named(words["method"]), _frozen(fixed))
+    base = settings.overridden(settings.method_named(words["method"]), frozen(fixed))
     steps = whole(data.get("steps"), "steps", 1)
     kwargs = data.get("env_kwargs", {})
     found = Search(
@@ -181,13 +171,12 @@ def _range(name: str, table: Any, base: Method) -> Numbers | Choices:
         if set(table) != {"choices"} or not isinstance(values, list) or not values:
             raise BadRequest(f"{where} is {table!r}; choices are a list, and stand alone")
         for value in values:
-            settings.overridden(base, {name: _frozen(value)})
-        return Choices(tuple(map(_frozen, values)))
+            settings.overridden(base, {name: frozen(value)})
+        return Choices(tuple(map(frozen, values)))
     ends = [table.get("low"), table.get("high")]
     if any(type(end) not in (int, float) or not math.isfinite(end) for end in ends):
         raise BadRequest(f"{where} is {table!r}; give low and high, two numbers, or choices")
-    settings.overridden(base, {name: None} if not _known(base, name) else {})  # with a suggestion
-    is_whole = type(_known(base, name)[0]) is int
+    is_whole = type(_value(base, name)) is int
     read_end = (lambda end: whole(end, where, 0)) if is_whole else float
     low, high = map(read_end, ends)
     log, step = _one_of(table.get("log", False), f"{where}.log", (True, False)), table.get("step")
@@ -202,14 +191,12 @@ def _range(name: str, table: Any, base: Method) -> Numbers | Choices:
     return Numbers(low, high, log, read_end(step) if step is not None else None, is_whole)
 
 
-def _known(base: Method, name: str) -> list[Any]:
-    """The field's value now, or nothing where there is no such field."""
-    part: Any = base
-    for word in name.split("."):
-        if not hasattr(part, word):
-            return []
-        part = getattr(part, word)
-    return [part]
+def _value(base: Method, name: str) -> Any:
+    """The field's value now; where there is no such field, a refusal with a suggestion."""
+    try:
+        return attrgetter(name)(base)
+    except AttributeError:
+        return settings.overridden(base, {name: None})
 
 
 def _check(found: Search) -> None:
@@ -218,10 +205,3 @@ def _check(found: Search) -> None:
     largest = said.high if isinstance(said, Numbers) else max(said.values)
     if found.steps < largest:
         raise BadRequest(f"steps is {found.steps}, which is below one batch of {largest:g}")
-
-
-def _frozen(value: Any) -> Any:
-    """Lists as tuples: fields of frozen dataclasses are hashable."""
-    if isinstance(value, dict):
-        return {name: _frozen(item) for name, item in value.items()}
-    return tuple(map(_frozen, value)) if isinstance(value, list | tuple) else value

@@ -115,7 +115,7 @@ def spec(
     >>> spec("mp-trpo", "mppo/Maze-v0", 0, 10_000, {"paths": 4, "picking.alpha": 0}).label
     'mp-trpo paths=4 picking.alpha=0.0 on Maze-v0, seed 0'
     """
-    method = _settled(settings.overridden(settings.method_named(name), _frozen(overrides or {})))
+    method = _settled(settings.overridden(settings.method_named(name), frozen(overrides or {})))
     if steps < method.batch_size:
         raise BadRequest(
             f"{name} on {env}: steps is {steps}, which is below one batch of {method.batch_size}"
@@ -130,7 +130,7 @@ def spec(
             f"{name} on {env}: seed is {seed}; it must be from 0 to {LARGEST} (2^63 - 1)"
         )
     known = settings.name_of(method)
-    pairs = tuple(sorted(_frozen(env_kwargs or {}).items()))
+    pairs = tuple(sorted(frozen(env_kwargs or {}).items()))
     return RunSpec(
         name if known == "custom" else known, method, env, pairs, seed, steps, evaluation, wrappers
     )
@@ -156,21 +156,19 @@ def _settled(component: Any) -> Any:
     """Whole numbers in fields of real numbers become real: 0 and 0.0 are one setting."""
     kinds, changes = settings.hints(type(component)), {}
     for field in dataclasses.fields(component):
-        value = getattr(component, field.name)
+        value, kind = getattr(component, field.name), kinds.get(field.name)
         if is_part(value):
             changes[field.name] = _settled(value)
-        elif kinds.get(field.name) is float or (
-            kinds.get(field.name) == Rate and type(value) is int
-        ):
+        elif kind is float or (kind == Rate and type(value) is int):
             changes[field.name] = float(value)
     return dataclasses.replace(component, **changes)
 
 
-def _frozen(value: Any) -> Any:
+def frozen(value: Any) -> Any:
     """Lists as tuples: fields of frozen dataclasses are hashable."""
     if isinstance(value, dict):
-        return {name: _frozen(item) for name, item in value.items()}
-    return tuple(map(_frozen, value)) if isinstance(value, list | tuple) else value
+        return {name: frozen(item) for name, item in value.items()}
+    return tuple(map(frozen, value)) if isinstance(value, list | tuple) else value
 
 
 def _word(value: Any) -> str:

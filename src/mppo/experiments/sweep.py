@@ -55,13 +55,13 @@ def _sweep(data: dict[str, Any], name: str, canonical: Canonical) -> Sweep:
     only_known(data, "the file")
     evaluation = _evaluation(data.get("evaluation", {}), GRID_EVALUATION)
     seeds = _seeds(data.get("seeds", 1))
-    usual = data.get("steps"), evaluation
-    tasks = [_task(task, *usual, canonical) for task in _list(data, "tasks")]
+    usual = data.get("steps"), evaluation, canonical
+    tasks = [_task(task, *usual) for task in _list(data, "tasks")]
     methods = [variant for method in _list(data, "methods") for variant in _method(method)]
     runs = [
-        spec(method, task.env, seed, task.steps, overrides, task.arguments, task.evaluation)
+        spec(method, env, seed, steps, overrides, arguments, evaluation)
         for seed in seeds
-        for task in tasks
+        for env, arguments, steps, evaluation in tasks
         for method, overrides in methods
     ]
     return Sweep(str(data.get("name", name)), distinct(runs))
@@ -113,15 +113,10 @@ def _evaluation(given: Any, usual: Evaluation) -> Evaluation:
     return Evaluation(every, episodes, whole(beside, "deterministic_episodes", 0))
 
 
-class _Task(NamedTuple):
-    env: str
-    arguments: dict[str, Any]
-    steps: int
-    evaluation: Evaluation
-
-
-def _task(given: Any, steps: Any, evaluation: Evaluation, canonical: Canonical) -> _Task:
-    """One entry of `tasks`; what it does not say is as for all of them."""
+def _task(
+    given: Any, steps: Any, evaluation: Evaluation, canonical: Canonical
+) -> tuple[str, dict[str, Any], int, Evaluation]:
+    """Environment, arguments, steps, evaluation; what a task does not say is as for all of them."""
     table = {"env": given} if isinstance(given, str) else given
     only_known(table, "a task")
     env, arguments = table.get("env"), table.get("arguments", {})
@@ -131,7 +126,7 @@ def _task(given: Any, steps: Any, evaluation: Evaluation, canonical: Canonical) 
     if steps is None:
         raise BadRequest(f'"steps" is missing: for all tasks, or for {env}')
     evaluation = _evaluation(table.get("evaluation", {}), evaluation)
-    return _Task(canonical(env, arguments), arguments, whole(steps, "steps", 1), evaluation)
+    return canonical(env, arguments), arguments, whole(steps, "steps", 1), evaluation
 
 
 def _method(given: Any) -> list[tuple[str, dict[str, Any]]]:

@@ -27,14 +27,7 @@ from mppo.callbacks import Callback, Row
 from mppo.envs.wrapping import imported_wrapper
 from mppo.errors import BadRequest, LearningFault, SettingsWarning
 from mppo.experiments.search import Search
-from mppo.experiments.study import (
-    asked_values,
-    distributions,
-    importances,
-    opened_study,
-    optuna,
-    sampler,
-)
+from mppo.experiments.study import asked_values, distributions, opened_study, optuna, sampler
 from mppo.files import reader
 from mppo.files.atomic import Lock, locked, turn
 from mppo.machine.signals import Interrupts
@@ -123,7 +116,8 @@ class Trials:
         """Try until all trials are done, by this process or by others, or a signal came."""
         while not self._stopped:
             with turn(self.root / "turn"):
-                taken, over = self._take(), self._over
+                taken = self._take()
+                over = not any(one.state in ("running", "waiting") for one in self.all())
             if taken is not None:
                 self._try(*taken)
             elif over:
@@ -136,10 +130,6 @@ class Trials:
     @property
     def _stopped(self) -> bool:
         return self.interrupts is not None and self.interrupts.received is not None
-
-    @property
-    def _over(self) -> bool:
-        return not any(one.state in ("running", "waiting") for one in self.all())
 
     def all(self) -> list[Trial]:
         """Every trial, those that were lost included."""
@@ -155,13 +145,8 @@ class Trials:
         done = [one for one in self.counted() if one.state == "complete" and one.value is not None]
         return max(done, key=lambda one: (one.value, -one.number), default=None)
 
-    def importances(self) -> dict[str, float]:
-        """How much of the differences between good and other trials each field explains."""
-        return importances(self.study)
-
     def _described(self, one: Any, lost: set[int]) -> Trial:
-        names = {"COMPLETE": "complete", "PRUNED": "pruned", "FAIL": "failed"}
-        state: str = names.get(one.state.name) or one.state.name.lower()
+        state: str = "failed" if one.state.name == "FAIL" else one.state.name.lower()
         state = "lost" if one.number in lost else state
         value = one.value if state in ("complete", "pruned") else None
         values = asked_values(self.search, one.params)
@@ -190,9 +175,8 @@ class Trials:
     def _repeat(self, number: int) -> None:
         """Mark a trial as failed, and ask for the same once more."""
         trial = self.study.get_trials(deepcopy=False)[number]
-        package = optuna()
         self.study.set_user_attr("lost", [*self.study.user_attrs.get("lost", []), number])
-        self.study.tell(number, state=package.trial.TrialState.FAIL, skip_if_finished=True)
+        self.study.tell(number, state=optuna().trial.TrialState.FAIL, skip_if_finished=True)
         origin = trial.user_attrs.get("again", number)
         self.study.enqueue_trial(trial.params, user_attrs={"again": origin})
 
@@ -241,16 +225,10 @@ class Trials:
         return float(np.mean(scores)), ""
 
     def _train(self, method: Any, seed: int, folder: Path, reports: Reports) -> list[Row]:
-        search, asked = self.search, self.search.evaluation
-        options = Options(
-            steps=search.steps,
-            seed=seed,
-            out=folder,
-            eval_every=asked.every,
-            eval_episodes=asked.episodes,
-            eval_deterministic_episodes=asked.deterministic_episodes,
-            wrappers=tuple(map(imported_wrapper, search.wrappers)),
-        )
+        search = self.search
+        around = tuple(map(imported_wrapper, search.wrappers))
+        sizes = {"steps": search.steps, "seed": seed, **search.eval_options}
+        options = Options(out=folder, wrappers=around, **sizes)
         with warnings.catch_warnings():
             if reports.trial.number:  # what is to be said of all trials was said of the first
                 warnings.simplefilter("ignore", SettingsWarning)

@@ -7,15 +7,14 @@ reading is how often our runs say the same.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import combinations
-from typing import NamedTuple
 
 import numpy as np
 
 from mppo.algorithm.methods import PAPER_METHODS
 from mppo.experiments.collection import Record
-from mppo.paper.cells import TASK_NAME, Cell, Changes, changes, read_cell
+from mppo.paper.cells import TASK_NAME, Cell, changes, read_cell
 from mppo.paper.printed import TABLES
 from mppo.report.document import Section
 from mppo.statistics.aggregates import beats
@@ -24,14 +23,8 @@ MAZE = ("mp-trpo", "multi-trpo", "trpo")
 """Section 3.1 and figure 2: what reaches the goal of the Maze, best first."""
 Reading = frozenset[tuple[str, str]]
 """Fields that are changed, with their values as text."""
-
-
-class Pair(NamedTuple):
-    """Two methods and the share of their pairs of runs in the paper's order, ties half."""
-
-    better: str
-    worse: str
-    chance: float
+Pair = tuple[str, str, float]
+"""The better and the worse of two methods, and the share of their pairs of runs in that order."""
 
 
 def section(records: Sequence[Record]) -> Section | None:
@@ -39,17 +32,24 @@ def section(records: Sequence[Record]) -> Section | None:
 
     None either for a grid with methods of our own: what it changes is no reading of the paper.
     """
+    words = lambda value: " ".join(map(str, value)) if isinstance(value, list) else str(value)
+    places: dict[tuple[str, int], dict[Reading, dict[str, list[Record]]]] = {}
+    for record in records:
+        changed = changes(record)
+        if record.damaged or changed is None:
+            continue
+        if record.method not in PAPER_METHODS:
+            return None
+        place = (TASK_NAME.get(record.env, record.env), record.steps)
+        reading = frozenset((name, words(value)) for name, value in changed.items())
+        methods = places.setdefault(place, {}).setdefault(reading, {})
+        methods.setdefault(record.method, []).append(record)
     rows: list[dict[str, str]] = []
-    usable = [record for record in records if not record.damaged and changes(record) is not None]
-    if not {record.method for record in usable} <= set(PAPER_METHODS):
-        return None
-    for task, steps in sorted({(TASK_NAME.get(r.env, r.env), r.steps) for r in usable}):
-        found = _by_reading(
-            r for r in usable if (TASK_NAME.get(r.env, r.env), r.steps) == (task, steps)
-        )
+    for (task, steps), found in sorted(places.items()):
         for reading in sorted(found, key=lambda reading: (len(reading), sorted(reading))):
-            cells = {m: _cell(task, m, steps, reading, found) for m in _methods(found)}
-            pairs = compared(task, {m: cell for m, cell in cells.items() if cell and cell.seeds})
+            fitting = _fitting(reading, found)
+            cells = {m: read_cell(task, m, steps, runs) for m, runs in fitting.items()}
+            pairs = compared(task, {m: cell for m, cell in cells.items() if cell.seeds})
             if pairs:
                 rows.append(_row(task, steps, reading, pairs))
     text = (
@@ -68,7 +68,7 @@ def compared(task: str, cells: dict[str, Cell]) -> list[Pair]:
         order = printed_order(task, one, other)
         if order is not None:
             wins = beats(cells[order[0]].finals, cells[order[1]].finals)
-            pairs.append(Pair(*order, float(np.mean(wins))))
+            pairs.append((*order, float(np.mean(wins))))
     return pairs
 
 
@@ -90,55 +90,30 @@ def printed_order(task: str, one: str, other: str) -> tuple[str, str] | None:
     return None
 
 
-def _by_reading(records: Iterable[Record]) -> dict[Reading, dict[str, list[Record]]]:
-    found: dict[Reading, dict[str, list[Record]]] = {}
-    for record in records:
-        reading = _reading(changes(record) or {})
-        found.setdefault(reading, {}).setdefault(record.method, []).append(record)
-    return found
-
-
-def _reading(changed: Changes) -> Reading:
-    words = lambda value: " ".join(map(str, value)) if isinstance(value, list) else str(value)
-    return frozenset((name, words(value)) for name, value in changed.items())
-
-
-def _methods(found: dict[Reading, dict[str, list[Record]]]) -> set[str]:
-    return {method for methods in found.values() for method in methods}
-
-
-def _cell(
-    task: str,
-    method: str,
-    steps: int,
-    reading: Reading,
-    found: dict[Reading, dict[str, list[Record]]],
-) -> Cell | None:
-    """Runs of a method under the largest part of a reading that it was run with.
+def _fitting(
+    reading: Reading, found: dict[Reading, dict[str, list[Record]]]
+) -> dict[str, list[Record]]:
+    """The runs of each method under the largest part of a reading that it was run with.
 
     The environment is never another one.
     """
-    where = {pair for pair in reading if pair[0].startswith("env.")}
-    fitting = [
-        part
-        for part, methods in found.items()
-        if method in methods
-        and part <= reading
-        and {pair for pair in part if pair[0].startswith("env.")} == where
-    ]
-    if not fitting:
-        return None
-    return read_cell(task, method, steps, found[max(fitting, key=len)][method])
+    where = lambda part: {pair for pair in part if pair[0].startswith("env.")}
+    parts = [part for part in found if part <= reading and where(part) == where(reading)]
+    fitting: dict[str, list[Record]] = {}
+    for part in sorted(parts, key=len, reverse=True):
+        fitting = found[part] | fitting
+    return fitting
 
 
 def _row(task: str, steps: int, reading: Reading, pairs: list[Pair]) -> dict[str, str]:
-    agreeing = sum(pair.chance > 0.5 for pair in pairs)
+    shares = [share for _, _, share in pairs]
+    agreeing = sum(share > 0.5 for share in shares)
     return {
         "task": task,
         "steps": f"{steps:,}",
         "reading": " ".join(f"{name}={value}" for name, value in sorted(reading)) or "as it is",
         "pairs in the paper's order": f"{agreeing} of {len(pairs)}",
-        "mean share": f"{np.mean([pair.chance for pair in pairs]):.2f}",
+        "mean share": f"{np.mean(shares):.2f}",
         "agrees": "yes" if agreeing == len(pairs) else "no",
-        "pairs": ", ".join(f"{p.better} > {p.worse}: {p.chance:.2f}" for p in pairs),
+        "pairs": ", ".join(f"{better} > {worse}: {share:.2f}" for better, worse, share in pairs),
     }

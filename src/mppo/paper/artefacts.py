@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from mppo.algorithm.methods import METHODS
 from mppo.algorithm.optimisers.ppo import Ppo
@@ -16,6 +16,7 @@ from mppo.errors import BadRequest, did_you_mean
 from mppo.experiments.grid import distinct
 from mppo.experiments.spec import GRID_EVALUATION, RunSpec, spec
 from mppo.files.evaluation import Evaluation
+from mppo.files.settings import method_named
 
 SEEDS = (0, 1, 2, 3, 4, 5)
 """Section 4.1: "6 different random seeds (0-5)"."""
@@ -53,6 +54,7 @@ EVALUATED_EVERY = {"Ant-v5": 50_000}
 more than the training between them."""
 TASKS = (MAZE, *COMPARED_TASKS)
 """All tasks, in the order of the paper; `mppo.envs.TASKS` describes them."""
+Variant = tuple[str, dict[str, Any]]
 
 
 def default_steps(env: str, method: str) -> int:
@@ -76,13 +78,6 @@ def evaluation_of(env: str) -> Evaluation:
     return replace(GRID_EVALUATION, every=EVALUATED_EVERY.get(env, GRID_EVALUATION.every))
 
 
-class Variant(NamedTuple):
-    """A method of a figure, with what is changed about it."""
-
-    method: str
-    overrides: tuple[tuple[str, Any], ...] = ()
-
-
 @dataclass(frozen=True)
 class Artefact:
     """One table or figure: what it shows, and which runs it is made of."""
@@ -91,14 +86,10 @@ class Artefact:
     title: str
     tasks: tuple[str, ...] = ()
     variants: tuple[Variant, ...] = ()
+    """Its methods, each with what is changed about it."""
     seeds: tuple[int, ...] = SEEDS
     measured: Literal["runs", "memory"] = "runs"
     """Whether it needs training runs, or `mppo bench --only memory`."""
-
-    @property
-    def kind(self) -> str:
-        """Table or figure."""
-        return self.id.partition("-")[0]
 
     def runs(
         self,
@@ -117,7 +108,7 @@ class Artefact:
                 env,
                 seed,
                 steps or default_steps(env, method),
-                dict(overrides),
+                overrides,
                 evaluation=evaluation_of(env),
             )
             for seed in (self.seeds if seeds is None else seeds)
@@ -129,13 +120,11 @@ class Artefact:
 
 
 def _named(*methods: str) -> tuple[Variant, ...]:
-    return tuple(Variant(method) for method in methods)
+    return tuple((method, {}) for method in methods)
 
 
-_VARYING_K = tuple(
-    Variant(method, (("paths", k),)) for method in ("mp-trpo", "mp-ppo") for k in PATHS
-)
-_VARYING_ALPHA = tuple(Variant("mp-trpo", (("picking.alpha", alpha),)) for alpha in ALPHAS)
+_VARYING_K = tuple((method, {"paths": k}) for method in ("mp-trpo", "mp-ppo") for k in PATHS)
+_VARYING_ALPHA = tuple(("mp-trpo", {"picking.alpha": alpha}) for alpha in ALPHAS)
 _MAZE, _MP_TRPO = _named(*MAZE_METHODS), _named("mp-trpo")
 _TRPO, _PPO = _named(*TRPO_METHODS), _named(*PPO_METHODS)
 _BESIDE_BASES = (*_VARYING_K, *_named("trpo", "ppo"))
@@ -165,7 +154,7 @@ def known_name(name: str, known: Iterable[str] = ARTEFACTS) -> str:
     if name in known:
         return name
     if name in ARTEFACTS:
-        kind = ARTEFACTS[name].kind
+        kind = name.partition("-")[0]
         raise BadRequest(f'"{name}" is a {kind}: mppo paper {kind} {name} ...')
     hint = did_you_mean(name, known, f"There are: {', '.join(known)}")
     raise BadRequest(f'unknown table or figure "{name}"{hint}')
@@ -177,13 +166,10 @@ def task_named(name: str) -> str:
     >>> task_named("Ant"), task_named("sparsehopper"), task_named("Maze-v0")
     ('Ant-v5', 'mppo/SparseHopper-v0', 'mppo/Maze-v0')
     """
-    ids: dict[str, str] = {}
-    for env in TASKS:
-        bare = env.removeprefix("mppo/")
-        ids |= {env.lower(): env, bare.lower(): env, bare.rpartition("-")[0].lower(): env}
-    if name.lower() in ids:
-        return ids[name.lower()]
-    short = [env.removeprefix("mppo/").rpartition("-")[0] for env in TASKS]
+    short = {env.removeprefix("mppo/").rpartition("-")[0]: env for env in TASKS}
+    for paper_name, env in short.items():
+        if name.lower() in (env.lower(), env.lower().removeprefix("mppo/"), paper_name.lower()):
+            return env
     hint = did_you_mean(name, [*short, *TASKS]) or f"; the tasks are {', '.join(short)}"
     raise BadRequest(f'unknown task "{name}"{hint} (any other environment: mppo sweep)')
 
@@ -201,11 +187,9 @@ def runs_by_artefact(
     """
     envs = None if tasks is None else [task_named(task) for task in tasks]
     for method in methods or ():
-        if method not in METHODS:
-            hint = did_you_mean(method, METHODS) or f"; known are {', '.join(METHODS)}"
-            raise BadRequest(f'unknown method "{method}"{hint}')
+        method_named(method)
     their_tasks = [env for artefact in artefacts for env in artefact.tasks]
-    their_methods = [variant.method for artefact in artefacts for variant in artefact.variants]
+    their_methods = [method for artefact in artefacts for method, _ in artefact.variants]
     for what, asked, theirs in (("task", envs, their_tasks), ("method", methods, their_methods)):
         for name in asked or ():
             if name not in theirs:

@@ -99,12 +99,10 @@ def changes(record: Record) -> Changes | None:
     if base is None:
         return None
     known = settings.completed(record.settings)  # of a version before some field came
-    found = sorted(compare(base, known, afresh=False).items())
-    arguments = {f"env.{name}": value for name, value in record.env_kwargs.items()}
-    told: dict[str, Any] = {}
-    for name, change in found:
+    told: Changes = {}
+    for name, change in sorted(compare(base, known, afresh=False).items()):
         told |= _by_place(name, change.before, change.value)
-    return told | arguments
+    return told | {f"env.{name}": value for name, value in record.env_kwargs.items()}
 
 
 def _by_place(name: str, old: Any, new: Any) -> dict[str, Any]:
@@ -158,11 +156,9 @@ def read_cell(task: str, method: str, budget: int, records: Iterable[Record]) ->
 class Runs:
     """The runs below a directory, by task and method."""
 
-    records: list[Record]
-    left_out: list[Record]
-
     def __init__(self, root: Path):
-        self.records, self.left_out = collect(root), []
+        self.records = collect(root)
+        self.left_out: list[Record] = []
         self._by: dict[tuple[str, str], list[tuple[Changes, Record]]] = {}
         for record in self.records:
             changed, task = changes(record), TASK_NAME.get(record.env)

@@ -1,58 +1,176 @@
-"""`mppo paper table claims`: every claim of the paper, where we can decide it, how it fell out."""
+"""What the paper claims, and how that fell out: of figures 2, 5 and 6, and every claim at once."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
 from mppo.paper import words
-from mppo.paper.cells import Reproduction, Runs
-from mppo.paper.figure_claims import CONCLUSIONS, cells_of, together
-from mppo.paper.orders import judge_claim
-from mppo.paper.printed import CLAIMS, METRICS, TABLES, Claim, Metric
-from mppo.paper.verdicts import Verdict, judge_order
+from mppo.paper.artefacts import ALPHAS, MAZE_METHODS, PATHS
+from mppo.paper.cells import Cell, Changes, Reproduction, Runs
+from mppo.paper.printed import BEST_ALPHA, BEST_PATHS, CLAIMS, METRICS, TABLES, Claim, Metric
+from mppo.paper.returns import judge_claim
+from mppo.paper.verdicts import WORST_FIRST, Verdict, judge_order
 from mppo.report.document import Document, Section
 from mppo.report.style import DISPLAY
 from mppo.statistics.comparisons import fewest_seeds
 from mppo.statistics.intervals import Interval
 
 TITLE = "The paper's tables and figures, ours"
-"""Of the page that opens with this table."""
+"""Of the page that opens with all claims."""
 
 
-class Comparison(NamedTuple):
-    """One method against one other, over all tasks on which that can be decided."""
+class Conclusions(NamedTuple):
+    """A figure: its task, its lines, and what the paper says of them."""
+
+    title: str
+    task: str
+    lines: dict[str, tuple[str, Changes]]
+    """The method behind each label, and what is changed of it."""
+    claims: tuple[Claim, ...]
+
+    def cells(self, runs: Runs) -> dict[str, Cell]:
+        """The runs of every line, by its label."""
+        return {
+            label: runs.cell(self.task, method, runs.budget(self.task, (method,)), changes)
+            for label, (method, changes) in self.lines.items()
+        }
+
+
+def _maze() -> Conclusions:
+    trpo, multi, mp = (DISPLAY[name] for name in MAZE_METHODS)
+    claims = (
+        Claim(f"{mp} reaches the goal where {trpo} can fail (section 3.1)", mp, (trpo,)),
+        Claim(f"{mp} reaches the goal, {multi} not consistently (section 3.1)", mp, (multi,)),
+        Claim(f"{mp} learns faster than both (figure 2b)", mp, (trpo, multi), "area"),
+        Claim(f"{multi} explores more than {trpo} (section 3.1)", multi, (trpo,)),
+    )
+    return Conclusions("Maze", "Maze", {DISPLAY[name]: (name, {}) for name in MAZE_METHODS}, claims)
+
+
+def _paths() -> Conclusions:
+    lines: dict[str, tuple[str, Changes]] = {}
+    claims = []
+    for base, best in BEST_PATHS.items():
+        upper, name = base.upper(), f"MP-{base.upper()}"
+        labels = {k: f"{name}, K = {k}" for k in PATHS}
+        lines[upper] = (base, {})
+        for k, label in labels.items():
+            lines[label] = (f"mp-{base}", {} if k == best else {"paths": k})
+        others = tuple(label for k, label in labels.items() if k != best)
+        claims.append(Claim(f"K = {best} is best for {name} (section 4.3)", labels[best], others))
+        for k, label in labels.items():
+            sentence = f"every K outperforms {upper} (section 4.3): K = {k}"
+            claims.append(Claim(sentence, label, (upper,)))
+    return Conclusions("varying K", "SparseDoublePendulum", lines, tuple(claims))
+
+
+def _alpha() -> Conclusions:
+    labels = {alpha: f"MP-TRPO, alpha = {alpha:g}" for alpha in ALPHAS}
+    lines: dict[str, tuple[str, Changes]] = {
+        label: ("mp-trpo", {} if alpha == BEST_ALPHA else {"picking.alpha": alpha})
+        for alpha, label in labels.items()
+    }
+    sentence = f"alpha = {BEST_ALPHA:g} is best (section 4.3)"
+    claim = Claim(sentence, labels.pop(BEST_ALPHA), tuple(labels.values()))
+    return Conclusions("varying alpha", "SparseDoublePendulum", lines, (claim,))
+
+
+CONCLUSIONS = {"figure-2": _maze(), "figure-5": _paths(), "figure-6": _alpha()}
+
+
+class Compared(NamedTuple):
+    """A method or setting against one other, over all tasks on which that can be decided."""
 
     against: str
     chance: Interval | None
     verdict: Verdict
 
 
-class Finding(NamedTuple):
-    """A claim, and what our runs say of it."""
-
-    claim: str
-    metric: Metric
-    tasks: int
-    """On which the paper makes the claim."""
-    on_tasks: tuple[Verdict, ...]
-    """Of every task on which it can be decided."""
-    comparisons: tuple[Comparison, ...]
-
-    @property
-    def verdict(self) -> Verdict:
-        """On the claim as a whole: it has to hold in every comparison."""
-        return together([comparison.verdict for comparison in self.comparisons])
+def of_figure(identifier: str, root: Path) -> Document:
+    """The page of one figure from the runs below a directory."""
+    conclusions, runs = CONCLUSIONS[identifier], Runs(root)
+    cells = conclusions.cells(runs)
+    command = f"mppo paper run {identifier} --out {root.as_posix()}"
+    sections = [
+        _numbers(conclusions.task, cells),
+        _judged(conclusions.claims, cells),
+        Section("The runs", words.run_notes(runs, cells.values())[:1], commands=[command]),
+    ]
+    return Document(f"{identifier}, {conclusions.title}: numbers and claims", sections)
 
 
-def document(root: Path) -> Document:
-    """The table, from the runs below a directory."""
+def _numbers(task: str, cells: dict[str, Cell]) -> Section:
+    rows = [
+        {
+            "method": label,
+            "seeds": f"{cell.seeds} at {words.steps(cell.budget)}" if cell.seeds else "0",
+            "final [95 %]": words.mean(cell.finals),
+            "area [95 %]": words.mean(cell.areas),
+            "solved": words.solved(cell),
+            "final of each seed": words.finals(cell),
+        }
+        for label, cell in cells.items()
+    ]
+    text = (
+        "Final: mean return of the last tenth of the evaluations, with the 95 % t interval "
+        "over seeds. Area: mean of all evaluations. Solved: seeds whose final is at least "
+        "0.9, with Wilson's 95 % interval."
+    )
+    return Section.of_rows(task, [text], rows)
+
+
+def _judged(claims: tuple[Claim, ...], cells: dict[str, Cell]) -> Section:
+    rows = []
+    for claim in claims:
+        compared = _compared(claim, cells)
+        said = {"claim": claim.words, "metric": METRICS[claim.metric]}
+        rows.append(said | _chances_and_verdict(compared))
+    text = (
+        "P: the probability that a run of the one beats a run of the other, ties counted half, "
+        f"with its 95 % bootstrap interval ({words.BOOTSTRAP}). Reproduced: "
+        "the lower end is above 1/2; contradicted: the upper end is below. A claim over "
+        "several others holds if it holds against each."
+    )
+    return Section.of_rows("Claims", [text], rows)
+
+
+def _compared(claim: Claim, cells: Mapping[str, Cell]) -> list[Compared]:
+    """The better method or setting of a claim against each of the others on one task."""
+    scores = lambda name: [cells[name].scores(claim.metric)]
+    ours = scores(claim.better)
+    return [Compared(other, *judge_order(ours, scores(other))) for other in claim.worse]
+
+
+def _chances_and_verdict(compared: list[Compared]) -> dict[str, str]:
+    """The last two columns of a claim, which has to hold in every comparison."""
+    chances = [words.interval(one.chance) for one in compared]
+    if len(compared) > 1:
+        chances = [
+            f"{one.against}: {chance}" for one, chance in zip(compared, chances, strict=True)
+        ]
+    verdict = together([one.verdict for one in compared])
+    return {"P [95 %]": "\n".join(chances), "verdict": str(verdict)}
+
+
+def together(verdicts: Sequence[Verdict]) -> Verdict:
+    """One verdict on a claim that has to hold several times: the worst of them."""
+    if len(verdicts) == 1:
+        return verdicts[0]
+    worst = min(verdicts, key=lambda verdict: WORST_FIRST.index(verdict.word)).word
+    held = sum(verdict.word == "reproduced" for verdict in verdicts)
+    count = f"{held} of {len(verdicts)} comparisons hold"
+    return Verdict(worst, min(verdict.seeds for verdict in verdicts), count)
+
+
+def every_claim(root: Path) -> Document:
+    """All claims of the paper in one table, from the runs below a directory."""
     runs = Runs(root)
-    findings = [*_of_figures(runs), *_of_tables(runs, root)]
-    text = [
+    rows = [*_of_figures(runs), *_of_tables(runs, root)]
+    text = (
         "Each claim of the paper that is an order of methods or settings, and what our runs say. "
         f"Decided on: the tasks on which all methods of the claim have at least {fewest_seeds()} "
         "seeds, of those on which the paper makes it. On each of these it holds, fails, or is "
@@ -60,74 +178,64 @@ def document(root: Path) -> Document:
         "run of the other, averaged over the tasks on which both have enough seeds (a tie in the "
         "paper is no order and left out), ties of runs counted half, with its 95 % bootstrap "
         f"interval ({words.BOOTSTRAP}). Reproduced: the lower end is above 1/2, against every "
-        "other method named; contradicted: an upper end is below (decision 0030).",
-    ]
+        "other method named; contradicted: an upper end is below (decision 0030)."
+    )
     command = f"mppo paper table claims {root.as_posix()}"
-    section = Section.of_rows("The claims in one minute", text, [_row(one) for one in findings])
+    section = Section.of_rows("The claims in one minute", [text], rows)
     return Document(TITLE, [replace(section, commands=[command])])
 
 
-def _row(finding: Finding) -> dict[str, str]:
-    count = Counter(verdict.word for verdict in finding.on_tasks)
-    several = len(finding.comparisons) > 1
-    chances = [
-        f"{one.against}: {words.interval(one.chance)}" if several else words.interval(one.chance)
-        for one in finding.comparisons
-    ]
+def _row(
+    said: str, metric: Metric, tasks: int, on_tasks: list[Verdict], compared: list[Compared]
+) -> dict[str, str]:
+    """A claim that the paper makes on so many tasks, and the verdict on each that decides it."""
+    count = Counter(verdict.word for verdict in on_tasks)
     return {
-        "claim": finding.claim,
-        "judged by": METRICS[finding.metric],
-        "decided on": f"{len(finding.on_tasks)} of {finding.tasks}",
+        "claim": said,
+        "judged by": METRICS[metric],
+        "decided on": f"{len(on_tasks)} of {tasks}",
         "holds on": str(count["reproduced"]),
         "fails on": str(count["contradicted"]),
         "open on": str(count["not resolved"]),
-        "P [95 %]": "\n".join(chances),
-        "verdict": str(finding.verdict),
+        **_chances_and_verdict(compared),
     }
 
 
-def _of_tables(runs: Runs, root: Path) -> Iterable[Finding]:
+def _of_tables(runs: Runs, root: Path) -> Iterator[dict[str, str]]:
     for identifier, claims in CLAIMS.items():
         table = Reproduction(TABLES[identifier], runs, root)
         for claim in claims:
             yield _over_tasks(table, claim)
 
 
-def _over_tasks(table: Reproduction, claim: Claim) -> Finding:
+def _over_tasks(table: Reproduction, claim: Claim) -> dict[str, str]:
     judged = {worse: judge_claim(table, claim, worse) for worse in claim.worse}
-    comparisons = [
-        Comparison(DISPLAY[name], one.chance, one.verdict) for name, one in judged.items()
-    ]
-    tasks = [task for task in table.printed.rows if any(task in j.claimed for j in judged.values())]
-    on_tasks = []
-    for task in tasks:
-        others = [name for name, one in judged.items() if task in one.claimed]
-        if all(task in judged[name].tasks for name in others):
-            ours, *theirs = (
-                [table.cells[task, name].scores(claim.metric)] for name in (claim.better, *others)
-            )
-            pairs = [judge_order(ours, scores)[1] for scores in theirs]
-            on_tasks.append(together(pairs))
+    compared = [Compared(DISPLAY[name], one.chance, one.verdict) for name, one in judged.items()]
+    tasks, on_tasks = 0, []
+    for task in table.printed.rows:
+        others = tuple(name for name, one in judged.items() if task in one.claimed)
+        tasks += bool(others)
+        if others and all(task in judged[name].tasks for name in others):
+            here = {method: table.cells[task, method] for method in (claim.better, *others)}
+            pairs = _compared(claim._replace(worse=others), here)
+            on_tasks.append(together([pair.verdict for pair in pairs]))
     said = f"{claim.words} ({claim.source})"
-    return Finding(said, claim.metric, len(tasks), tuple(on_tasks), tuple(comparisons))
+    return _row(said, claim.metric, tasks, on_tasks, compared)
 
 
-def _of_figures(runs: Runs) -> Iterable[Finding]:
+def _of_figures(runs: Runs) -> Iterator[dict[str, str]]:
     """Claims from figures 2, 5 and 6; those that differ in a setting alone are one claim."""
-    for make in CONCLUSIONS.values():
-        conclusions = make()
-        cells = cells_of(conclusions, runs)
+    for conclusions in CONCLUSIONS.values():
+        cells = conclusions.cells(runs)
         grouped: dict[tuple[str, Metric], list[Claim]] = {}
         for claim in conclusions.claims:
             grouped.setdefault((claim.words.partition(":")[0], claim.metric), []).append(claim)
         for (said, metric), claims in grouped.items():
-            comparisons = []
-            for claim in claims:
-                for worse in claim.worse:
-                    pair = ([cells[name].scores(metric)] for name in (claim.better, worse))
-                    against = worse if len(claims) == 1 else claim.better
-                    comparisons.append(Comparison(against, *judge_order(*pair)))
-            decided = all(one.verdict.seeds >= fewest_seeds() for one in comparisons)
-            on_task = (together([one.verdict for one in comparisons]),) if decided else ()
-            where = f"{said}, {conclusions.task}"
-            yield Finding(where, metric, 1, on_task, tuple(comparisons))
+            compared = [
+                one if len(claims) == 1 else one._replace(against=claim.better)
+                for claim in claims
+                for one in _compared(claim, cells)
+            ]
+            decided = all(one.verdict.seeds >= fewest_seeds() for one in compared)
+            on_task = [together([one.verdict for one in compared])] if decided else []
+            yield _row(f"{said}, {conclusions.task}", metric, 1, on_task, compared)

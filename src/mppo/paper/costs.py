@@ -9,16 +9,13 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mppo.algorithm.methods import METHODS
 from mppo.algorithm.optimisers.ppo import Ppo
 from mppo.experiments.spec import RunSpec
 from mppo.machine.threads import ONE_THREAD
 from mppo.paper.artefacts import MAZE, TASKS
-
-if TYPE_CHECKING:
-    from mppo.training.run import Run
 
 SIMULATED = 2_000  # steps of every task
 ITERATIONS = 4  # of every kind of method; the first one compiles
@@ -42,7 +39,8 @@ def cost(run: RunSpec, seconds: Calibration) -> float:
 
 def calibration(measure: bool, say: Callable[[str], None]) -> Calibration | None:
     """What was measured here before, or now; None if nothing was and nothing may be."""
-    file = _cache()
+    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    file = Path(home) / "mppo" / "calibration.json"
     known = _read(file)
     if known is not None or not measure:
         return known
@@ -57,11 +55,6 @@ def calibration(measure: bool, say: Callable[[str], None]) -> Calibration | None
     except OSError:
         say(f"cannot keep the measurement in {file}")
     return seconds
-
-
-def _cache() -> Path:
-    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(home) / "mppo" / "calibration.json"
 
 
 def _machine() -> dict[str, Any]:
@@ -84,6 +77,7 @@ def _read(file: Path) -> Calibration | None:
 
 def measure_all() -> Calibration:
     """Measure steps of every task and updates of every kind of method, in this process."""
+    from mppo.bench.measure import iteration_seconds
     from mppo.envs.source import env_source
     from mppo.files.evaluation import Evaluation
     from mppo.training.run import Run
@@ -92,34 +86,24 @@ def measure_all() -> Calibration:
     for kind in KINDS:
         method = METHODS[kind]
         run = Run(method, env_source(MAZE), ITERATIONS * method.batch_size, 0, Evaluation(0), 1)
-        update[kind] = min(_update_seconds(run) for _ in range(ITERATIONS))
+        update[kind] = min(iteration_seconds(run) - run.simulation for _ in range(ITERATIONS))
         run.close()
     return {"step": {env: _step_seconds(env) for env in TASKS}, "update": update}
-
-
-def _update_seconds(run: Run) -> float:
-    """Seconds of one iteration without its simulation."""
-    started = time.perf_counter()
-    run.iterate()
-    return time.perf_counter() - started - run.simulation
 
 
 def _step_seconds(env: str) -> float:
     """Seconds of one step with a random policy, policy included."""
     from mppo.acting.actor import Actor
-    from mppo.algorithm.policies import Architecture
+    from mppo.acting.agent import architecture_of
     from mppo.envs.source import env_source
     from mppo.machine.lazy import jax
     from mppo.rollouts.collector import Collector
 
     method, on = METHODS["trpo"], env_source(env)
-    spaces, envs = on.spaces, on.envs_for(method.batch_size)
-    architecture = Architecture(
-        spaces.observation_size, spaces.head, method.network, True, spaces.action_scale
-    )
+    architecture, envs = architecture_of(method, on.spaces), on.envs_for(method.batch_size)
     actor = Actor(architecture, architecture.init(jax.random.key(0)))
     steps = SIMULATED // envs
-    collector = Collector(on.make(envs), spaces, steps, 0, "fresh", False, method.gamma, 1)
+    collector = Collector(on.make(envs), on.spaces, steps, 0, "fresh", False, method.gamma, 1)
     try:
         collector(actor, 0, 0)
         started = time.perf_counter()

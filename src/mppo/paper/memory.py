@@ -46,7 +46,11 @@ def measure(root: Path, say: Callable[[str], None]) -> Measurement:
 def document(identifier: str, root: Path) -> Document:
     """Resident memory against K: the growth is ours to compare, not the size."""
     base = MEMORY[identifier]
-    measurement, ours, notes = _measurement(identifier, root)
+    measured, notes = _measured(identifier, root)
+    ours: dict[int, tuple[Spread, Spread]] = {
+        int(label.partition("K = ")[2].rstrip(")") or 1): (end, peak)
+        for label, end, peak, *_ in measured
+    }
     paths, percent = STATED_GROWTH[base]
     text = [
         f"{MEMORY_SOURCES[base]}, on SparseDoublePendulum. Ours: resident memory of the whole "
@@ -62,7 +66,6 @@ def document(identifier: str, root: Path) -> Document:
     if not ours:
         command = f"mppo bench --only memory --json {root / FILE}"
         sections.append(Section("Missing", ["No measurement was found here."], commands=[command]))
-    notes = [*_provenance(measurement), *notes]
     if notes:
         sections.append(Section("Measurement", notes))
     return Document(f"{identifier}: ours beside the paper's", sections)
@@ -80,10 +83,8 @@ def _row(base: str, k: int, ours: dict[int, tuple[Spread, Spread]]) -> list[str]
     return [label, *cells, *paper]
 
 
-def _measurement(
-    identifier: str, root: Path
-) -> tuple[Measurement, dict[int, tuple[Spread, Spread]], list[str]]:
-    """The first file below the directory, by name, that holds this table; its spreads by K."""
+def _measured(identifier: str, root: Path) -> tuple[list[Any], list[str]]:
+    """Rows of this table in the first file below the directory, by name, that has it; notes."""
     notes = []
     for file in sorted([*root.glob("*.json"), *root.glob("*/*.json")]):
         try:
@@ -95,28 +96,16 @@ def _measurement(
         part = parts.get("memory") if isinstance(parts, dict) else None
         for table in (part or {}).get("tables", []):
             if table.get("name") == identifier:
-                return content, _by_paths(table), notes
-    return {}, {}, notes
-
-
-def _by_paths(table: dict[str, Any]) -> dict[int, tuple[Spread, Spread]]:
-    """Memory at the end and at the peak, by the K in the label of a row."""
-    spreads = {}
-    for label, end, peak, *_ in table["rows"]:
-        paths = int(label.partition("K = ")[2].rstrip(")")) if "K = " in label else 1
-        spreads[paths] = (end, peak)
-    return spreads
+                return table["rows"], [*_provenance(content), *notes]
+    return [], notes
 
 
 def _provenance(measurement: Measurement) -> list[str]:
-    if not measurement:
-        return []
     command, machine = measurement.get("command", "?"), measurement.get("machine", {})
     processor, cores = machine.get("processor", "?"), machine.get("cores", "?")
-    notes = [f"Measured by `{command}` on {processor}, {cores} cores."]
-    if measurement.get("quick"):
-        notes.append("This was a smoke test (--quick): its numbers mean nothing.")
-    return notes
+    measured = f"Measured by `{command}` on {processor}, {cores} cores."
+    smoke = "This was a smoke test (--quick): its numbers mean nothing."
+    return [measured, smoke] if measurement.get("quick") else [measured]
 
 
 def _spread(spread: Spread) -> str:

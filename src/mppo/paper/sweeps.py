@@ -16,7 +16,6 @@ from mppo.paper.printed import METRICS, Metric
 from mppo.paper.verdicts import Verdict, judge_order
 from mppo.report.document import Document, Section
 from mppo.statistics.comparisons import fewest_seeds
-from mppo.statistics.intervals import Interval
 
 SPARSE = ("Sparse", "Maze")
 """How the names of tasks begin that pay for success alone."""
@@ -57,7 +56,7 @@ def document(root: Path) -> Document:
             place = Place(record.env, _listed(record.env_kwargs), record.steps)
             places.setdefault(place, {}).setdefault(setting(record), []).append(record)
     cells = {place: _cells(place, places[place]) for place in sorted(places)}
-    sections = [_section(place, cells[place]) for place in cells]
+    sections = [Section.of_rows(place.heading, [], _rows(found)) for place, found in cells.items()]
     sections += over_tasks(cells)
     labels = {request.label.removeprefix("sweep ") for request in Grid(root).requests()}
     name = labels.pop() if len(labels) == 1 else "all runs"
@@ -97,27 +96,25 @@ def _cells(place: Place, settings: dict[Setting, list[Record]]) -> dict[Setting,
     return {s: read_cell(task, s.method, place.steps, settings[s]) for s in sorted(settings)}
 
 
-def _section(place: Place, cells: dict[Setting, Cell]) -> Section:
-    first = next(iter(cells))
-    rows = [_row(s, cells[s], None if s == first else cells[first]) for s in cells]
-    return Section.of_rows(place.heading, [], rows)
+def _rows(cells: dict[Setting, Cell]) -> list[dict[str, str]]:
+    first = next(iter(cells.values()))
+    return [_row(s, cell, None if cell is first else first) for s, cell in cells.items()]
 
 
 def _row(setting: Setting, runs: Cell, first: Cell | None) -> dict[str, str]:
-    chances: dict[Metric, Interval | None] = {}
+    against: dict[str, str] = {f"P, {metric} [95 %]": "-" for metric in METRICS}
     verdicts: dict[Metric, Verdict] = {}
     if first is not None:
         for metric in METRICS:
-            order = judge_order([runs.scores(metric)], [first.scores(metric)])
-            chances[metric], verdicts[metric] = order
+            chance, verdicts[metric] = judge_order([runs.scores(metric)], [first.scores(metric)])
+            against[f"P, {metric} [95 %]"] = words.interval(chance)
     return {
         "method": setting.label,
         "seeds": words.seeds(runs),
         "final [95 %]": words.mean(runs.finals),
         "area [95 %]": words.mean(runs.areas),
         **({"solved [95 %]": words.solved(runs)} if runs.task in SUCCESS else {}),
-        "P, final [95 %]": words.interval(chances.get("final")),
-        "P, area [95 %]": words.interval(chances.get("area")),
+        **against,
         "against the first": compared(verdicts) if verdicts else "-",
         "final of each seed": words.finals(runs),
         **words.first_successes(runs),

@@ -8,7 +8,7 @@ import numpy as np
 
 from mppo.paper.printed import Value
 from mppo.statistics.aggregates import Scores, probability_of_improvement
-from mppo.statistics.comparisons import Moments, effect_size, fewest_seeds, seeds_needed, welch
+from mppo.statistics.comparisons import Moments, fewest_seeds, welch
 from mppo.statistics.intervals import Interval, Numbers, t_interval
 
 Word = Literal["missing", "contradicted", "not resolved", "reproduced"]
@@ -80,13 +80,6 @@ def judge_order(ours: Scores, theirs: Scores) -> tuple[Interval | None, Verdict]
     chance = probability_of_improvement(ours, theirs, LEVEL)
     if seeds < fewest_seeds():
         return chance, Verdict("not resolved", seeds, f"needs {fewest_seeds()} seeds")
-    if chance.low > 0.5:
-        return chance, Verdict("reproduced", seeds)
-    if chance.high < 0.5:
-        return chance, Verdict("contradicted", seeds)
-    return chance, Verdict("not resolved", seeds)
-
-
-def seeds_to_see(better: Value, worse: Value) -> int | None:
-    """Seeds on each side that see the paper's own difference with 80 % power."""
-    return seeds_needed(effect_size(better.moments, worse.moments))
+    above, below = chance.low > 0.5, chance.high < 0.5
+    word = "reproduced" if above else "contradicted" if below else "not resolved"
+    return chance, Verdict(word, seeds)

@@ -20,7 +20,7 @@ BEST = 15
 """Trials in the table of the best."""
 
 
-def page(found: Trials) -> str:
+def page(found: Trials, importances: dict[str, float]) -> str:
     """The whole HTML file; fields that are searched by their size are drawn so."""
     search, trials = found.search, found.all()
     # choices have no scale
@@ -36,8 +36,7 @@ def page(found: Trials) -> str:
         "history": _history(scored, y),
         "slices": [_slice(scored, y, name, name in logs) for name in fields],
         "importances": [  # field, share, length of its bar
-            (name, f"{share:.2f}", coordinate(400 * share))
-            for name, share in found.importances().items()
+            (name, f"{share:.2f}", coordinate(400 * share)) for name, share in importances.items()
         ],
         "columns": ["trial", "mean final score", *fields],
         "best": [[str(one.number), f"{one.value:.2f}", *_cells(one, fields)] for one in ranked],

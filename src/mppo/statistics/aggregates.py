@@ -35,7 +35,6 @@ def stratified(
     statistic: Callable[[np.ndarray], np.ndarray] = iqm,
     level: float = 0.95,
     resamples: int = RESAMPLES,
-    seed: int = SEED,
 ) -> Interval:
     """A statistic of all scores with its stratified bootstrap interval.
 
@@ -46,7 +45,7 @@ def stratified(
     [6.0, 5.25, 6.75]
     """
     tasks = [np.asarray(task, float) for task in scores]
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(SEED)
     values = np.empty(resamples)
     for start in range(0, resamples, CHUNK):
         size = min(CHUNK, resamples - start)
@@ -57,11 +56,7 @@ def stratified(
 
 
 def probability_of_improvement(
-    ours: Scores,
-    theirs: Scores,
-    level: float = 0.95,
-    resamples: int = RESAMPLES,
-    seed: int = SEED,
+    ours: Scores, theirs: Scores, level: float = 0.95, resamples: int = RESAMPLES
 ) -> Interval:
     """How often a run of ours beats one of theirs on the same task, averaged over tasks.
 
@@ -71,7 +66,7 @@ def probability_of_improvement(
     [0.875, 0.5, 1.0]
     """
     wins = [beats(x, y) for x, y in zip(ours, theirs, strict=True)]
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(SEED)
     total = np.zeros(resamples)
     for table in wins:
         total += resampled_wins(table, resamples, rng)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from statistics import NormalDist
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,11 +25,6 @@ class Moments(NamedTuple):
         """The moments of at least two values."""
         values = np.asarray(values, float)
         return cls(float(values.mean()), float(values.std(ddof=1)), len(values))
-
-    @property
-    def error_squared(self) -> float:
-        """Squared standard error of the mean."""
-        return self.deviation**2 / self.n
 
 
 class Comparison(NamedTuple):
@@ -55,7 +49,7 @@ def welch(ours: Moments, theirs: Moments, level: float = 0.95) -> Comparison:
     from scipy.special import stdtr, stdtrit
 
     difference, effect = ours.mean - theirs.mean, effect_size(ours, theirs)
-    squares = [group.error_squared for group in (ours, theirs)]
+    squares = [group.deviation**2 / group.n for group in (ours, theirs)]
     error = math.sqrt(sum(squares))
     if error == 0:
         p = 1.0 if difference == 0 else least_p(ours.n, theirs.n)
@@ -110,17 +104,19 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return corrected
 
 
-def power(effect: float, n: int, level: float = 0.05) -> float:
+def power(effect: float, n: Any, level: float = 0.05) -> Any:
     """Probability that a t test with n seeds on each side sees an effect of that size.
 
-    >>> round(power(0.8, 26), 3)
+    There may be several n in an array (hence `Any`).
+
+    >>> round(float(power(0.8, 26)), 3)
     0.807
     """
     from scipy.special import nctdtr, stdtrit
 
-    degrees, shift = 2 * n - 2, abs(effect) * math.sqrt(n / 2)
-    limit = float(stdtrit(degrees, 1 - level / 2))
-    return 1 - float(nctdtr(degrees, shift, limit) - nctdtr(degrees, shift, -limit))
+    degrees, shift = 2 * n - 2, abs(effect) * np.sqrt(n / 2)
+    limit = stdtrit(degrees, 1 - level / 2)
+    return 1 - (nctdtr(degrees, shift, limit) - nctdtr(degrees, shift, -limit))
 
 
 def seeds_needed(effect: float, wanted: float = 0.8, level: float = 0.05) -> int | None:
@@ -129,17 +125,8 @@ def seeds_needed(effect: float, wanted: float = 0.8, level: float = 0.05) -> int
     >>> [seeds_needed(d) for d in (2.0, 1.0, 0.8, 0.5, 0.0)]
     [6, 17, 26, 64, None]
     """
-    if math.isnan(effect) or effect == 0:
-        return None
     if math.isinf(effect):
         return fewest_seeds(level)
-    quantile = NormalDist().inv_cdf
-    start = ((quantile(1 - level / 2) + quantile(wanted)) / effect) ** 2 * 2
-    if start > MOST_SEEDS:
-        return None
-    n = max(2, math.floor(start))
-    while n > 2 and power(effect, n - 1, level) >= wanted:
-        n -= 1
-    while power(effect, n, level) < wanted:
-        n += 1
-    return n
+    counts = np.arange(2, MOST_SEEDS + 1)
+    enough = counts[power(effect, counts, level) >= wanted]
+    return int(enough[0]) if len(enough) else None

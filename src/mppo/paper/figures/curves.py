@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -10,7 +11,7 @@ import numpy as np
 from mppo.errors import BadRequest
 from mppo.paper import words
 from mppo.paper.cells import Cell, Runs
-from mppo.paper.figures.drawing import STEPS_LABEL, Axes, caption, draw_seeds
+from mppo.paper.figures.drawing import STEPS_LABEL, Axes, caption, draw_seeds, empty
 from mppo.paper.printed import BEST_ALPHA, BEST_PATHS, TABLES, Value
 from mppo.report.style import COLOURS, DISPLAY
 from mppo.statistics.intervals import t_interval
@@ -41,9 +42,10 @@ class CurveLine(NamedTuple):
 
 def draw_panel(curves: Axes, finals: Axes, lines: list[CurveLine]) -> None:
     """Curves to the left; to the right the final score of every seed, and the paper's."""
-    for line in filter(lambda line: line.cell.seeds, lines):
-        steps, values = line.cell.stacked()
-        draw_seeds(curves, steps, values, line.colour, line.label, (0.95,), line.style)
+    for line in lines:
+        if line.cell.seeds:
+            look = line.colour, line.label, (0.95,), line.style
+            draw_seeds(curves, *line.cell.stacked(), *look)
     for place, line in enumerate(lines):
         scores = line.cell.finals
         for level, width in ((0.95, 1.2), (0.75, 3.2)):
@@ -94,15 +96,12 @@ def _seeds(cell: Cell) -> str:
 
 def _figure(
     panels: dict[str, list[CurveLine]],
-    across: int,
-    note: str,
     root: Path,
     identifier: str,
+    more: str = "",
     option: str = "",
 ) -> Figure:
-    """Pairs of axes, `across` of them in a row; of what has no runs only the names."""
-    from matplotlib.figure import Figure
-
+    """Pairs of axes, at most two of them in a row; of what has no runs only the names."""
     command = f"mppo paper run {identifier}"
     shown = {title: lines for title, lines in panels.items() if lines}
     if not shown:
@@ -111,10 +110,10 @@ def _figure(
             f"{command} --out {root}"
         )
     if gaps := [title for title in panels if title not in shown]:
-        note += f"\nno runs yet of {', '.join(gaps)}: {command}{option}"
-    across = min(across, max(1, len(shown) // 2))
+        more += f"\nno runs yet of {', '.join(gaps)}: {command}{option}"
+    across = min(2, max(1, len(shown) // 2))
     down = -(-len(shown) // across)
-    figure = Figure(figsize=(8.4 * across, 3.5 * down + 0.6), layout="constrained")
+    figure = empty(8.4 * across, 3.5 * down + 0.6)
     grid = figure.subplots(down, 2 * across, squeeze=False, width_ratios=[1.5, 1] * across)
     for i, (title, lines) in enumerate(shown.items()):
         curves, finals = grid[i // across, 2 * (i % across) : 2 * (i % across) + 2]
@@ -125,7 +124,7 @@ def _figure(
         finals.set(title=f"final return at {words.steps(budget)} steps", xlabel="return")
     for axes in grid.flat[2 * len(shown) :]:
         axes.axis("off")
-    caption(figure, note)
+    caption(figure, NOTE + more)
     return figure
 
 
@@ -137,17 +136,15 @@ def performance(root: Path, table: str, identifier: str) -> Figure:
         budget = runs.budget(task, printed.methods)
         lines = [
             CurveLine(
-                DISPLAY[method],
-                COLOURS[method],
-                style,
-                runs.cell(task, method, budget),
-                printed.value(task, method),
+                DISPLAY[method], COLOURS[method], style, runs.cell(task, method, budget), value
             )
-            for method, style in zip(printed.methods, STYLES, strict=False)
+            for method, style, value in zip(
+                printed.methods, STYLES, printed.rows[task], strict=False
+            )
         ]
         panels[task] = lines if any(line.cell.seeds for line in lines) else []
-    note = f"{NOTE}\ndashed: the paper's final means (it does not state its steps)"
-    return _figure(panels, 2, note, root, identifier, " --tasks TASK")
+    note = "\ndashed: the paper's final means (it does not state its steps)"
+    return _figure(panels, root, identifier, note, " --tasks TASK")
 
 
 def varying_paths(root: Path) -> Figure:
@@ -156,39 +153,31 @@ def varying_paths(root: Path) -> Figure:
     for base, usual in BEST_PATHS.items():
         name = f"mp-{base}"
         budget = runs.budget(PENDULUM, (base, name))
-        beside = (base.upper(), "#000000", runs.cell(PENDULUM, base, budget))
-        varied = _varied(runs, name, budget, "paths", usual, "K = {:d}")
-        panels[f"Varying K for {name.upper()}, {PENDULUM}"] = _styled([beside, *varied])
-    return _figure(panels, 1, NOTE, root, "figure-5")
+        beside = CurveLine(base.upper(), "#000000", "-", runs.cell(PENDULUM, base, budget))
+        varied = _varied(runs, name, budget, "paths", usual, "K = {:d}", STYLES[1:])
+        lines = [line for line in (beside, *varied) if line.cell.seeds]
+        panels[f"Varying K for {name.upper()}, {PENDULUM}"] = lines
+    return _figure(panels, root, "figure-5")
 
 
 def varying_alpha(root: Path) -> Figure:
     """Figure 6: MP-TRPO with several alpha."""
     runs = Runs(root)
     budget = runs.budget(PENDULUM, ("mp-trpo",))
-    varied = _varied(runs, "mp-trpo", budget, "picking.alpha", BEST_ALPHA, "α = {:g}")
-    panels = {f"Varying α for MP-TRPO, {PENDULUM}": _styled(varied)}
-    return _figure(panels, 1, NOTE, root, "figure-6")
+    varied = _varied(runs, "mp-trpo", budget, "picking.alpha", BEST_ALPHA, "α = {:g}", STYLES)
+    lines = [line for line in varied if line.cell.seeds]
+    return _figure({f"Varying α for MP-TRPO, {PENDULUM}": lines}, root, "figure-6")
 
 
 def _varied(
-    runs: Runs, method: str, budget: int, field: str, usual: float, label: str
-) -> list[tuple[str, str, Cell]]:
-    """Label, colour and runs of every value of one field that was tried."""
+    runs: Runs, method: str, budget: int, field: str, usual: float, label: str, styles: Sequence
+) -> list[CurveLine]:
+    """A line for every value of one field that was tried."""
     changes = [changed for changed in runs.variations(PENDULUM, method) if set(changed) == {field}]
+    values = sorted({usual} | {changed[field] for changed in changes})
     lines = []
-    for colour, value in zip(
-        VARIED, sorted({usual} | {changed[field] for changed in changes}), strict=False
-    ):
+    for colour, style, value in zip(VARIED, styles, values, strict=False):
         cell = runs.cell(PENDULUM, method, budget, {} if value == usual else {field: value})
         best = " (paper's best)" if value == usual else ""
-        lines.append((label.format(value) + best, colour, cell))
+        lines.append(CurveLine(label.format(value) + best, colour, style, cell))
     return lines
-
-
-def _styled(lines: list[tuple[str, str, Cell]]) -> list[CurveLine]:
-    return [
-        CurveLine(label, colour, style, cell)
-        for (label, colour, cell), style in zip(lines, STYLES, strict=False)
-        if cell.seeds
-    ]

@@ -6,7 +6,7 @@ import io
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Axes = Any  # matplotlib is not always installed, and its grids of axes have no types
-Place = tuple[int, int]  # column and row of a maze
 
 SETTINGS: Any = {
     "svg.hashsalt": "mppo",  # names of elements must not be random
@@ -34,6 +33,22 @@ SETTINGS: Any = {
 STEPS_LABEL = "environment steps (millions)"
 
 
+class MazeVisits(NamedTuple):
+    """The walls and how often each cell was seen, by seed."""
+
+    walls: np.ndarray
+    start: tuple[int, int]
+    """Column and row."""
+    goal: tuple[int, int]
+    counts: dict[int, np.ndarray]
+    """Of each seed [rows, columns], the sum over paths."""
+
+    @property
+    def total(self) -> np.ndarray:
+        """The visits of all seeds."""
+        return np.sum(list(self.counts.values()), axis=0)
+
+
 @contextmanager
 def settings() -> Iterator[None]:
     """Draw with our settings, whatever the user's matplotlibrc says."""
@@ -43,6 +58,13 @@ def settings() -> Iterator[None]:
         matplotlib.rcdefaults()
         matplotlib.rcParams.update(SETTINGS)
         yield
+
+
+def empty(width: float, height: float) -> Figure:
+    """A figure of this size, in inches."""
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(width, height), layout="constrained")
 
 
 def save(figure: Figure, path: Path) -> Path:
@@ -79,29 +101,20 @@ def draw_seeds(
     axes.plot(steps, mean, color=colour, linewidth=2.0, linestyle=style, label=label)
 
 
-def draw_maze(axes: Axes, walls: np.ndarray, start: Place, goal: Place) -> None:
+def draw_maze(axes: Axes, maze: MazeVisits) -> None:
     """The walls with start and goal."""
-    axes.imshow(walls, cmap="gray_r", origin="lower", vmin=0, vmax=1)
-    _letters(axes, start, goal, "black", 10)
+    axes.imshow(maze.walls, cmap="gray_r", origin="lower", vmin=0, vmax=1)
+    _finish(axes, maze, "black", 10)
     axes.set_title("Maze")
-    _bare(axes)
 
 
-def draw_visits(
-    axes: Axes,
-    visits: np.ndarray,
-    walls: np.ndarray,
-    start: Place,
-    goal: Place,
-    small: bool = False,
-) -> Any:
-    """The share of steps spent in each cell, on a logarithmic scale."""
+def draw_visits(axes: Axes, maze: MazeVisits, visits: np.ndarray, size: int = 10) -> Any:
+    """The share of steps spent in each cell, on a logarithmic scale; letters of this size."""
     share = visits / max(visits.sum(), 1)
-    brightness = np.ma.masked_where(walls, np.log10(np.maximum(share, 1e-6)))
+    brightness = np.ma.masked_where(maze.walls, np.log10(np.maximum(share, 1e-6)))
     axes.set_facecolor("0.75")
     image = axes.imshow(brightness, cmap="inferno", origin="lower", vmin=-6, vmax=-1.5)
-    _letters(axes, start, goal, "white", 6 if small else 10)
-    _bare(axes)
+    _finish(axes, maze, "white", size)
     return image
 
 
@@ -111,18 +124,16 @@ def right_half(visits: np.ndarray) -> float:
     return float(visits[:, columns > columns.mean()].sum() / max(visits.sum(), 1))
 
 
-def _letters(axes: Axes, start: Place, goal: Place, colour: str, size: int) -> None:
+def _finish(axes: Axes, maze: MazeVisits, colour: str, size: int) -> None:
+    """Letters for start and goal, a frame, and no ticks."""
     from matplotlib.patheffects import withStroke
 
     edge = "black" if colour == "white" else "white"  # readable on bright and on dark cells
-    for (column, row), letter in ((start, "S"), (goal, "G")):
+    for (column, row), letter in ((maze.start, "S"), (maze.goal, "G")):
         axes.text(
             column, row, letter, ha="center", va="center", color=colour, fontweight="bold",
             fontsize=size, path_effects=[withStroke(linewidth=size / 5, foreground=edge)],
         )  # fmt: skip
-
-
-def _bare(axes: Axes) -> None:
     axes.spines[:].set_visible(True)
     axes.set_xticks([])
     axes.set_yticks([])

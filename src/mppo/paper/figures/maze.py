@@ -14,27 +14,12 @@ from mppo.paper import words
 from mppo.paper.artefacts import MAZE_METHODS
 from mppo.paper.cells import Cell, Runs, read_cell
 from mppo.paper.figures import drawing
-from mppo.paper.figures.drawing import STEPS_LABEL, Axes, caption, right_half
+from mppo.paper.figures.drawing import STEPS_LABEL, Axes, MazeVisits, caption, right_half
 from mppo.paper.printed import MAZE_SOLVED_AFTER
 from mppo.report.style import COLOURS, DISPLAY
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-
-class MazeVisits(NamedTuple):
-    """The walls and how often each cell was seen, by seed."""
-
-    walls: np.ndarray
-    start: tuple[int, int]
-    goal: tuple[int, int]
-    counts: dict[int, np.ndarray]
-    """Of each seed [rows, columns], the sum over paths."""
-
-    @property
-    def total(self) -> np.ndarray:
-        """The visits of all seeds."""
-        return np.sum(list(self.counts.values()), axis=0)
 
 
 class MazeRuns(NamedTuple):
@@ -103,13 +88,11 @@ def maze_runs(
         every = runs.records_of("Maze", method)
         records = [record for record in every if seeds is None or record.seed in seeds]
         cell = read_cell("Maze", method, budget, records)
-        finished: dict[int, Record] = {}
-        for record in records:
-            if record.finished and record.steps >= budget:
-                finished.setdefault(record.seed, record)
-        read = [curve.seed for curve in cell.curves if curve.seed in finished]
+        ended = (record for record in records if record.finished and record.steps >= budget)
+        first = {record.seed: record for record in reversed(list(ended))}
+        read = {curve.seed: first[curve.seed] for curve in cell.curves if curve.seed in first}
         if cell.seeds:
-            kept.append(MazeRuns(cell, {seed: finished[seed] for seed in read}))
+            kept.append(MazeRuns(cell, read))
     return kept
 
 
@@ -145,14 +128,12 @@ def _draw_curves(
 
 def returns_and_entropy(root: Path) -> Figure:
     """Figure 2: the maze, the return and the entropy of the evaluated policy."""
-    from matplotlib.figure import Figure
-
     runs = runs_for(root, "figure-2", MAZE_METHODS)
-    figure = Figure(figsize=(13.5, 4.6), layout="constrained")
+    figure = drawing.empty(13.5, 4.6)
     maze_axes, returns, entropy = figure.subplots(1, 3, width_ratios=[0.8, 1, 1])
     maze = next(filter(None, (of.visits() for of in runs)), None)
     if maze is not None:
-        drawing.draw_maze(maze_axes, maze.walls, maze.start, maze.goal)
+        drawing.draw_maze(maze_axes, maze)
     else:
         maze_axes.axis("off")
     _draw_curves(returns, entropy, runs, (0.95, 0.75))
@@ -179,26 +160,24 @@ def returns_and_entropy(root: Path) -> Figure:
 
 def visits(root: Path) -> Figure:
     """Figure 3: where each method spent its training steps, together and seed by seed."""
-    from matplotlib.figure import Figure
-
     read = [(of, of.visits()) for of in runs_for(root, "figure-3", MAZE_METHODS)]
     shown = [(of, maze) for of, maze in read if maze is not None]
     if not shown:
         raise BadRequest(f'the runs below "{root}" have no visits.json; only finished runs do')
     across, most = 3, max(len(maze.counts) for _, maze in shown)
     down = -(-most // across)
-    figure = Figure(figsize=(4.2 * len(shown) + 0.8, 4.9 + 1.6 * down), layout="constrained")
+    figure = drawing.empty(4.2 * len(shown) + 0.8, 4.9 + 1.6 * down)
     grid = figure.add_gridspec(1 + down, across * len(shown), height_ratios=[across, *[1] * down])
     image = None
     for column, (of, maze) in enumerate(shown):
         first = across * column
         axes = figure.add_subplot(grid[0, first : first + across])
-        image = drawing.draw_visits(axes, maze.total, maze.walls, maze.start, maze.goal)
+        image = drawing.draw_visits(axes, maze, maze.total)
         share = f"{right_half(maze.total):.0%} of steps in the right half"
         axes.set_title(f"{DISPLAY[of.method]}, {len(maze.counts)} seeds\n{share}")
         for i, (seed, counts) in enumerate(sorted(maze.counts.items())):
             small = figure.add_subplot(grid[1 + i // across, first + i % across])
-            drawing.draw_visits(small, counts, maze.walls, maze.start, maze.goal, small=True)
+            drawing.draw_visits(small, maze, counts, size=6)
             small.set_title(f"seed {seed}: {right_half(counts):.0%}", fontsize=8)
     assert image is not None
     bar = figure.colorbar(image, ax=figure.axes, shrink=0.5, pad=0.01, aspect=30)
@@ -210,14 +189,12 @@ def visits(root: Path) -> Figure:
 
 def demo_picture(runs: list[MazeRuns], path: Path, note: str) -> None:
     """One picture: the maze, returns and entropies above; where each method went below."""
-    from matplotlib.figure import Figure
-
     columns = max(3, len(runs))
-    figure = Figure(figsize=(3.7 * columns, 7.4), layout="constrained")
+    figure = drawing.empty(3.7 * columns, 7.4)
     grid = figure.subplots(2, columns, squeeze=False)
     mazes = [of.visits() for of in runs]
     if mazes[0] is not None:
-        drawing.draw_maze(grid[0, 0], mazes[0].walls, mazes[0].start, mazes[0].goal)
+        drawing.draw_maze(grid[0, 0], mazes[0])
     _draw_curves(grid[0, 1], grid[0, 2], runs)
     for axes, quantity in ((grid[0, 1], "return"), (grid[0, 2], "entropy")):
         axes.set_xlabel(STEPS_LABEL)
@@ -226,10 +203,10 @@ def demo_picture(runs: list[MazeRuns], path: Path, note: str) -> None:
         axes.legend(frameon=False, fontsize=9)
     for axes, of, maze in zip(grid[1], runs, mazes, strict=False):
         if maze is not None:
-            drawing.draw_visits(axes, maze.total, maze.walls, maze.start, maze.goal)
+            drawing.draw_visits(axes, maze, maze.total)
             share = f"{right_half(maze.total):.0%} of steps in the right half"
             axes.set_title(f"{DISPLAY[of.method]}: {share}", fontsize=10)
     for axes in [*grid[0, 3:], *grid[1, len(runs) :]]:
         axes.axis("off")
-    figure.supxlabel(note, fontsize=9, color="0.35")
+    caption(figure, note)
     figure.savefig(path, dpi=130)

@@ -10,7 +10,7 @@ import numpy as np
 from mppo.errors import BadRequest
 from mppo.experiments.collection import Record
 from mppo.paper import words
-from mppo.paper.figures.drawing import STEPS_LABEL, Axes, caption
+from mppo.paper.figures.drawing import STEPS_LABEL, Axes, caption, empty
 from mppo.paper.figures.maze import MazeRuns, metrics, runs_for
 
 if TYPE_CHECKING:
@@ -45,13 +45,11 @@ class Course(NamedTuple):
 
 def picking(root: Path) -> Figure:
     """Figure 4: which path was picked, and the return and entropy of every path; one seed."""
-    from matplotlib.figure import Figure
-
     runs = _finished(root, "figure-4")
     seed, record = min(runs.records.items())
     course = Course.of(record)
     upto = float(course.steps[-1])
-    figure = Figure(figsize=(10.5, 7.2), layout="constrained")
+    figure = empty(10.5, 7.2)
     grid = figure.add_gridspec(2, 2, height_ratios=[1, 1.2])
     above = figure.add_subplot(grid[0, :])
     _draw_picks(above, course, upto)
@@ -77,14 +75,12 @@ def picking(root: Path) -> Figure:
 
 def picks_of_seeds(root: Path) -> Figure:
     """Figure 9: the picked paths of every seed during the first half of training."""
-    from matplotlib.figure import Figure
-
     runs = _finished(root, "figure-9")
     courses = {seed: Course.of(record) for seed, record in runs.records.items()}
     budget = runs.cell.budget
     upto = budget / 2
     down = -(-len(courses) // 2)
-    figure = Figure(figsize=(11, 2.3 * down + 0.7), layout="constrained")
+    figure = empty(11, 2.3 * down + 0.7)
     grid = figure.subplots(down, 2, sharex=True, sharey=True, squeeze=False)
     for axes, (seed, course) in zip(grid.flat, sorted(courses.items()), strict=False):
         _draw_picks(axes, course, upto)

@@ -1,4 +1,4 @@
-"""The page of table 1 from run directories: numbers worked by hand, gaps, the same bytes twice."""
+"""The page of table 1 from run directories: numbers worked by hand, orders, gaps, equal bytes."""
 
 import csv
 import html.parser
@@ -7,8 +7,9 @@ import shutil
 
 import numpy as np
 
-from mppo.paper.cells import Runs
+from mppo.paper.cells import Reproduction, Runs
 from mppo.paper.printed import TABLE_1
+from mppo.paper.returns import against_each, interquartile
 from mppo.paper.tables import table
 from tests.paper.synthetic import rows_of, write_run
 
@@ -114,3 +115,37 @@ def test_an_empty_directory_gives_a_table_of_gaps(tmp_path):
     page = table("table-2", tmp_path)
     assert page.count("| missing |") == 8 + 6
     assert page.count("mppo paper run table-2") == 8
+
+
+def test_orders_and_claims_follow_from_the_runs(page):
+    orders = rows_of(page, "MP-TRPO against each baseline")
+    assert {row["task"] for row in orders} == {"SparseCartPoleSwingup"}
+    assert {row["P [95 %]"] for row in orders} == {"1.00 [1.00, 1.00]"}
+    assert {row["verdict on the order"] for row in orders} == {"reproduced"}
+    claims = rows_of(page, "Claims over the task set")
+    assert len(claims) == 10
+    first = claims[0]
+    assert first["tasks"] == "1 of 8"
+    assert first["verdict"] == "reproduced (on 1 of 8 tasks)"
+    assert "seed 20191104" in page
+
+
+def test_a_tie_in_the_paper_is_no_order(tmp_path):
+    for seed in range(4):
+        write_run(tmp_path, "SparseDoublePendulum", "mp-trpo", seed, 1.0)
+        write_run(tmp_path, "SparseDoublePendulum", "trpo", seed, 0.5)
+    section = against_each(Reproduction(TABLE_1, Runs(tmp_path), tmp_path))
+    assert section is not None
+    (row,) = section.rows
+    assert row[:3] == ["SparseDoublePendulum", "TRPO", "4 and 4"]
+    assert row[-3:] == ["+0.00", "-", "a tie in the paper"]
+
+
+def test_the_middle_mean_is_of_tasks_that_all_methods_have(grid, tmp_path):
+    section = interquartile(Reproduction(TABLE_1, Runs(grid), grid))
+    assert section is not None
+    assert "Tasks that all of these methods have: 1." in section.text[0]
+    assert "(SparseCartPoleSwingup 320.47)" in section.text[0]
+    middle = {row[0]: float(row[1].split()[0]) for row in section.rows}
+    assert abs(middle["MP-TRPO"] - 1) < 0.03  # 320.47 with some noise over 320.47
+    assert interquartile(Reproduction(TABLE_1, Runs(tmp_path), tmp_path)) is None

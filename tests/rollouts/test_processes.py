@@ -68,7 +68,7 @@ def left_behind(collect):
     processes = [place.worker.process for place in collect.pool._places]
     found = [process.pid for process in processes if process.is_alive()]
     try:
-        SharedMemory(collect.pool._engine._batch.name).close()
+        SharedMemory(collect.pool.engine._batch.name).close()
     except FileNotFoundError:
         return found
     return [*found, "segment"]
@@ -254,7 +254,7 @@ def test_nothing_is_left_when_the_parent_is_killed(tmp_path):
         "from functools import partial\n"
         "if __name__ == '__main__':\n"
         "    collect = here.distributed(partial(here.Pier, 'hangs'))\n"
-        "    print(collect.pool._engine._batch.name, flush=True)\n"
+        "    print(collect.pool.engine._batch.name, flush=True)\n"
         "    collect(here.ACTOR, 0, 0)\n"
     )
     path = os.pathsep.join([str(Path(__file__).parents[2]), *sys.path])

@@ -1,29 +1,32 @@
-"""The arrays of one batch while it is filled."""
+"""The arrays of one batch while it is filled, in memory of this process or shared by several."""
 
 from __future__ import annotations
 
+import contextlib
+import shutil
+from multiprocessing.shared_memory import SharedMemory
+from pathlib import Path
+from typing import NamedTuple
+
 import numpy as np
 
+from mppo.acting.spaces import Spaces
 from mppo.algorithm.types import Earlier, Trajectories
+from mppo.errors import BadRequest
+
+_PLACE = Path("/dev/shm")  # where Linux keeps shared memory
+_LINE = 64  # bytes; no two arrays share a cache line
 
 
-class Buffers:
-    """The arrays of one batch while it is filled: [E, T, ...]."""
+class Buffers(NamedTuple):
+    """The arrays of one batch while it is filled: [E, T, ...], in the order of `Trajectories`."""
 
     observations: np.ndarray
-    next_observations: np.ndarray
     actions: np.ndarray
     rewards: np.ndarray
+    next_observations: np.ndarray
     terminated: np.ndarray
     truncated: np.ndarray
-
-    def __init__(self, envs: int, steps: int, observation_size: int, action_size: int):
-        self.observations = np.empty((envs, steps, observation_size), np.float32)
-        self.next_observations = np.empty((envs, steps, observation_size), np.float32)
-        self.actions = np.empty((envs, steps, action_size), np.float32)
-        self.rewards = np.empty((envs, steps), np.float32)
-        self.terminated = np.zeros((envs, steps), bool)
-        self.truncated = np.zeros((envs, steps), bool)
 
     def trajectories(self, earlier: Earlier, last: np.ndarray) -> Trajectories:
         """The finished batch; `last` [E, obs] is what was seen after the last step.
@@ -34,12 +37,70 @@ class Buffers:
         going = ~ended[:, :-1]
         self.next_observations[:, :-1][going] = self.observations[:, 1:][going]
         self.next_observations[:, -1][~ended[:, -1]] = last[~ended[:, -1]]
-        return Trajectories(
-            self.observations,
-            self.actions,
-            self.rewards,
-            self.next_observations,
-            self.terminated,
-            self.truncated,
-            earlier,
-        )
+        return Trajectories(*self, earlier)
+
+    def clear(self) -> None:
+        """Make rows tell apart what is filled and what is not."""
+        self.actions[:] = np.nan
+        self.terminated[:] = self.truncated[:] = False
+
+    def filled(self) -> int:
+        """How many steps have been taken since they were cleared, while or after that happens."""
+        return int(np.count_nonzero(~np.isnan(self.actions[..., 0])))
+
+
+def _shapes(spaces: Spaces, envs: int, steps: int) -> list[tuple[tuple[int, ...], type]]:
+    """The shape and type of each array of `Buffers`."""
+    rows = (envs, steps)
+    seen = (*rows, spaces.observation_size), np.float32
+    acted = (*rows, spaces.head.size), np.float32
+    return [seen, acted, (rows, np.float32), seen, (rows, np.bool_), (rows, np.bool_)]
+
+
+def buffers(spaces: Spaces, envs: int, steps: int) -> Buffers:
+    """New arrays, in which no episode has ended yet."""
+    return Buffers(*(np.zeros(shape, kind) for shape, kind in _shapes(spaces, envs, steps)))
+
+
+class SharedBatch:
+    """The arrays of a batch in one segment; who makes the segment gives it up at the end."""
+
+    def __init__(self, spaces: Spaces, envs: int, steps: int, name: str | None = None):
+        """Without a name a new segment is made; with one, that of another process is opened."""
+        places, size = [], 0
+        for shape, kind in [*_shapes(spaces, envs, steps), ((envs,), np.int64)]:
+            places.append((shape, kind, size))
+            size += -(-int(np.prod(shape)) * np.dtype(kind).itemsize // _LINE) * _LINE
+        self._made = name is None
+        if self._made and _PLACE.is_dir() and (free := shutil.disk_usage(_PLACE).free) < size:
+            raise BadRequest(  # the system would end whoever writes, without a word
+                f"worker processes need {size / 2**20:,.0f} MB of shared memory, and {_PLACE} has "
+                f"{free / 2**20:,.0f} MB left; give it more (docker run --shm-size), or use "
+                "--workers 1"
+            )
+        self._segment = SharedMemory(name, create=self._made, size=max(size, _LINE))
+        buffer = self._segment.buf
+        self._arrays = [np.ndarray(shape, kind, buffer, at) for shape, kind, at in places]
+
+    @property
+    def name(self) -> str:
+        """By which another process opens it."""
+        return self._segment.name
+
+    def rows(self, e: int) -> Buffers:
+        """The rows of one environment, as views [1, T, ...] of the arrays of all."""
+        return Buffers(*(array[e : e + 1] for array in self._arrays[:-1]))
+
+    def beats(self, worker: int) -> np.ndarray:
+        """Steps of evaluations that a worker has taken, as a view [1]."""
+        return self._arrays[-1][worker : worker + 1]
+
+    def close(self) -> None:
+        """Give the memory back; the arrays must not be used afterwards."""
+        self._arrays.clear()
+        with contextlib.suppress(BufferError):  # a view is still held: it goes with its holder
+            self._segment.close()
+        if self._made:
+            self._made = False
+            with contextlib.suppress(FileNotFoundError):
+                self._segment.unlink()

@@ -22,8 +22,7 @@ from mppo.errors import BadRequest
 from mppo.machine.seeding import Role, generator, integer
 from mppo.machine.sharing import CHUNK, share
 from mppo.rollouts import checks
-from mppo.rollouts.buffers import Buffers, buffers
-from mppo.rollouts.parking import Arrays, as_arrays, open_episodes, taken_out
+from mppo.rollouts.buffers import Arrays, Buffers, as_arrays, buffers, open_episodes, taken_out
 
 _NOTHING = np.zeros(0, np.float32)
 _TAKE_SEEDS = SyncVectorEnv | AsyncVectorEnv | CheckedVectorEnv | BatchVectorEnv

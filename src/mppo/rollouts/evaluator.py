@@ -67,26 +67,16 @@ class Evaluator:
         """
         if not episodes:
             return Episodes(np.zeros(0), np.zeros(0, int), np.zeros(0, bool))
-        count, end = self.envs.num_envs, first + episodes
-        in_lanes = runs(self._lanes, actor)
-        one = partial(self._episode, actor, number, deterministic)
-        played = [
-            self._by_lanes(one, range(start, min(start + count, end)))
-            if in_lanes
-            else self._in_step(actor, number, deterministic, range(start, start + count))
-            for start in range(first, end, count)
-        ]
-        return Episodes(*(np.concatenate(part)[:episodes] for part in zip(*played, strict=True)))
-
-    def _by_lanes(
-        self, play: Callable[[int], tuple[float, int, bool]], episodes: range
-    ) -> Episodes:
-        """At most as many episodes as there are lanes."""
-        if self._workers == 1 or not all(lane.parallel for lane in self._lanes):
-            played = [play(e) for e in episodes]
-        else:
-            with ThreadPoolExecutor(self._workers) as pool:
-                played = list(pool.map(play, episodes))
+        count, numbers = self.envs.num_envs, range(first, first + episodes)
+        rounds = [numbers[n : n + count] for n in range(0, episodes, count)]
+        if not runs(self._lanes, actor):
+            parts = [self._in_step(actor, number, deterministic, some[0]) for some in rounds]
+            return Episodes(*(np.concatenate(part)[:episodes] for part in zip(*parts, strict=True)))
+        play = partial(self._episode, actor, number, deterministic)
+        with ThreadPoolExecutor(self._workers) as pool:
+            parallel = self._workers > 1 and all(lane.parallel for lane in self._lanes)
+            each = pool.map if parallel else map
+            played = [one for some in rounds for one in each(play, some)]
         return Episodes(*map(np.array, zip(*played, strict=True)))
 
     def _watched(self) -> None:
@@ -127,17 +117,16 @@ class Evaluator:
             if not math.isfinite(total):
                 bad = next(n for n, reward in enumerate(paid) if not math.isfinite(reward))
                 at_fault, action = where(t - steps + bad), actions[at + bad]
-                checks.not_finite(
-                    self.spaces.name, "reward", paid[bad], at_fault, self.seed, action
-                )
+                checks.fault(self.spaces.name, "reward", paid[bad], at_fault, self.seed, action)
             self._watched()
             if any(lane.ended()):
                 return total, t, False
         return total, t, True
 
-    def _in_step(self, actor: Actor, number: int, deterministic: bool, episodes: range) -> Episodes:
+    def _in_step(self, actor: Actor, number: int, deterministic: bool, first: int) -> Episodes:
         """One episode in each environment, side by side."""
         count = self.envs.num_envs
+        episodes = range(first, first + count)
         seeds = [integer(self.seed, Role.EVALUATION_ENVIRONMENT, number, e) for e in episodes]
         seen, _ = self.envs.reset(seed=seeds_for(self.envs, seeds))
         self._watched()
@@ -183,6 +172,7 @@ class Evaluator:
         finite = np.isfinite(values)
         if finite.all():
             return
-        for e in np.flatnonzero(playing & ~finite.reshape(len(playing), -1).all(1)):
-            where = place(number, episodes[e], t)
-            checks.not_finite(self.spaces.name, field, values[e], where, self.seed, actions[e])
+        bad = np.flatnonzero(playing & ~finite.reshape(len(playing), -1).all(1)).tolist()
+        if bad:
+            e, where = bad[0], place(number, episodes[bad[0]], t)
+            checks.fault(self.spaces.name, field, values[e], where, self.seed, actions[e])

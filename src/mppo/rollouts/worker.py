@@ -149,7 +149,9 @@ class Stepper:
         if job.anew and e in self._collectors:
             self._collectors.pop(e).close()
         if e not in self._collectors:
-            self._collectors[e] = self._collector(e)
+            own, setup = self.setup.recipe.vector(e), self.setup
+            how = setup.spaces, setup.steps, setup.seed, setup.episodes, setup.clip, setup.gamma
+            self._collectors[e] = Collector(own, *how, first=e)
         collector = self._collectors[e]
         if job.state is not None:
             collector.set_state(job.state)
@@ -165,19 +167,6 @@ class Stepper:
             actor = actor.actors[job.environment]
         trajectories = collector(actor, job.path, job.iteration, rows)
         return Collected(trajectories, collector.get_state() if self.setup.tells else None)
-
-    def _collector(self, e: int) -> Collector:
-        setup = self.setup
-        return Collector(
-            setup.recipe.vector(e),
-            setup.spaces,
-            setup.steps,
-            setup.seed,
-            setup.episodes,
-            setup.clip,
-            setup.gamma,
-            first=e,
-        )
 
     def _play(self, actor: Actor, job: EpisodeJob) -> Episodes:
         setup = self.setup

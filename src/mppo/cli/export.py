@@ -40,7 +40,7 @@ def main(command: str, words: list[str]) -> int:
     if graph and importlib.util.find_spec("onnx") is None:
         raise BadRequest('ONNX needs the package onnx; install it: pip install "mppo[export]"')
 
-    from mppo.export.described import described
+    from mppo.export.described import as_safetensors, described
     from mppo.export.described import words as in_words
     from mppo.files.atomic import write_atomically
 
@@ -53,8 +53,6 @@ def main(command: str, words: list[str]) -> int:
 
         write_atomically(out, as_onnx(policy, about))
     else:
-        from mppo.export.tensors import as_safetensors
-
         write_atomically(out, as_safetensors(policy, about))
         text = json.dumps(in_words(policy, about), indent=2, allow_nan=False) + "\n"
         write_atomically(out.with_suffix(".json"), text.encode())

@@ -27,9 +27,9 @@ from mppo.rollouts.pool import Pool
 from mppo.rollouts.processes import Processes
 from mppo.rollouts.worker import Setup
 from mppo.training import workers as choosing
+from mppo.training.options import Options
 from mppo.training.run import Run
 from mppo.training.start import begin
-from mppo.training.workers import WorkerOptions
 from tests.rollouts.odd_worlds import Pier, Screen, pier, slow_pier
 from tests.rollouts.test_collector import actor_for
 from tests.worlds import CHOOSING, ENVS, SMALL, STEPS
@@ -78,9 +78,7 @@ def run_of(env, episodes, workers, iterations=4, **options):
     method = overridden(SMALL["trpo"], {"episodes": episodes})
     steps = iterations * ENVS * STEPS
     evaluation = Evaluation(2 * ENVS * STEPS, 3, 2)
-    return Run(
-        method, env_source(env), steps, 3, evaluation, workers, options=WorkerOptions(**options)
-    )
+    return Run(method, env_source(env), steps, 3, evaluation, workers, options=Options(**options))
 
 
 def outcome(run):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from mppo.cli import fields
 from mppo.cli.parser import Parser
-from mppo.cli.train import CODES, Shown, carry_out, loggers_of
+from mppo.cli.train import CODES, Shown, carry_out, loggers_of, options_given
 from mppo.errors import BadRequest
 from mppo.files.description import described
 from mppo.machine.signals import Interrupts
@@ -33,7 +33,6 @@ def main(command: str, words: list[str], interrupts: Interrupts) -> int:
     from mppo.files.atomic import asides
     from mppo.files.run_directory import RunDirectory
     from mppo.training.run import Run
-    from mppo.training.workers import WorkerOptions
 
     directory = RunDirectory(options.dir)
     found = directory.description_to_continue()
@@ -45,7 +44,6 @@ def main(command: str, words: list[str], interrupts: Interrupts) -> int:
         sys.path.append(os.getcwd())  # as `mppo train` did when it began
     old = described(found, options.allow_imports)
     on = recorded_source(found, None, None, options.allow_imports)
-    workers = WorkerOptions(options.step_timeout, options.engine, options.address)
     run = Run(
         old.method,
         on,
@@ -54,7 +52,7 @@ def main(command: str, words: list[str], interrupts: Interrupts) -> int:
         old.evaluation,
         options.workers,
         old.unfinished,
-        workers,
+        options_given(options),
     )
     options.tensorboard |= (directory.path / "tensorboard").is_dir()  # curves without a gap
     return carry_out(run, directory, old.method_name, options, interrupts, loggers_of(options))

@@ -6,6 +6,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from mppo.acting.actor import Actor
+from mppo.algorithm.styles import ALIKE, Style
 from mppo.files.run_directory import plain
 from mppo.rollouts.distributed import DistributedCollector
 from mppo.rollouts.evaluator import LONGEST, Episodes, Evaluator
@@ -14,6 +15,7 @@ from mppo.training import validation
 if TYPE_CHECKING:
     import numpy as np
 
+    from mppo.algorithm.iteration import State
     from mppo.algorithm.methods import Method
     from mppo.algorithm.policies import Policy
     from mppo.training.run import Run
@@ -29,7 +31,7 @@ class Evaluating:
     def row(self, run: Run) -> dict[str, Any]:
         """Episodes of the policy that would be picked now: their row, of plain values."""
         i, policy = run.programs.report(run.state)
-        wanted, style = run.evaluation, run.style_of(int(i))
+        wanted, style = run.evaluation, style_of(run.method, run.state, int(i))
         actor = Actor(run.architecture, policy)
         sampled = own = self._play(run, actor, wanted.episodes)
         persists = persistent(run.method)
@@ -79,6 +81,11 @@ def on_fresh(
     if played.cut.any():
         validation.say_cut(int(played.cut.sum()), episodes, run.task.name, LONGEST)
     return played
+
+
+def style_of(method: Method, state: State, path: int) -> Style:
+    """How a path explores."""
+    return method.styles[int(state.population.style[path])] if method.styles else ALIKE
 
 
 def persistent(method: Method) -> bool:

@@ -13,8 +13,7 @@ from mppo.cli.parser import Parser, whole_number
 from mppo.errors import BadRequest
 
 if TYPE_CHECKING:
-    from mppo.files.published import Published
-    from mppo.files.tuned import Tuned
+    from mppo.files.tuned import Published, Tuned
 
 ABOUT = """\
 The settings that `mppo train METHOD ENV --tuned` takes. Without a job, they are
@@ -63,11 +62,10 @@ def main(command: str, words: list[str]) -> int:
 
 
 def _list(options: Any, those: Sequence[Tuned]) -> int:
-    from mppo.files import published
-    from mppo.files.tuned import NOT_MEASURED, settings_line
+    from mppo.files.tuned import NOT_MEASURED, published, settings_line
 
     if options.json:
-        theirs = lambda one: [other._asdict() for other in published.of(one)]
+        theirs = lambda one: [other._asdict() for other in published(one)]
         more = lambda one: {"command": one.command, "published": theirs(one)}
         rows = [{**one._asdict(), **more(one)} for one in those]
         print(json.dumps(rows, indent=2))
@@ -79,7 +77,7 @@ def _list(options: Any, those: Sequence[Tuned]) -> int:
             print(f"    {one.method:<8} {one.steps:>10,} steps{took}: {_returns(one.returns)}")
             if one.deterministic:
                 print(f"{'':13}most likely actions: {_returns(one.deterministic)}")
-            for other in published.of(one):
+            for other in published(one):
                 _wrapped(f"{other.peer}, {other.task}: {_theirs(other)}")
             _wrapped(f"settings: {one.source}")
             if options.settings:

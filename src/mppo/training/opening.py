@@ -122,7 +122,7 @@ def restored_run(
     about = saved.described
     old = described(about, allow_imports, other_env=env is not None)
     on = recorded_source(about, env, wrappers, allow_imports)
-    done = saved.data.get("iteration")
+    done = saved.checkpoint.data.get("iteration")
     steps = old.method.batch_size * max(1, done if isinstance(done, int) else 1)
     same = on.horizon == about.get("horizon")  # in another environment, J may count otherwise
     settled = old.unfinished if same else None

@@ -166,15 +166,10 @@ def _connect(ray: Any, address: str | None, wanted: int) -> None:
                 cpus, store = wanted or available_cores(), OBJECT_STORE
                 ray.init(num_cpus=cpus, include_dashboard=False, object_store_memory=store, **quiet)
             else:
-                _require_listener(address)
+                host, colon, port = address.rpartition(":")
+                if colon and "/" not in host and port.isdigit():  # Ray would try for minutes
+                    socket.create_connection((host, int(port)), timeout=ANSWER_WITHIN).close()
                 ray.init(address=address, **quiet)
     except (ConnectionError, TimeoutError, OSError, ValueError, RuntimeError) as error:
         reason = str(error).strip().splitlines()[0]
         raise BadRequest(f'no Ray cluster at "{address}": {reason}') from error
-
-
-def _require_listener(address: str) -> None:
-    """Raise where nobody listens: Ray itself would try for minutes."""
-    host, colon, port = address.rpartition(":")
-    if colon and "/" not in host and port.isdigit():
-        socket.create_connection((host, int(port)), timeout=ANSWER_WITHIN).close()

@@ -29,11 +29,12 @@ from mppo.machine.seeding import Role, sequence
 from mppo.machine.threads import available_cores
 from mppo.rollouts.collector import Collector
 from mppo.rollouts.distributed import DistributedCollector
-from mppo.training import snapshots, validation
-from mppo.training.evaluating import Evaluating, style_of
+from mppo.rollouts.evaluator import Evaluator
+from mppo.training import evaluating, snapshots, validation
+from mppo.training.evaluating import style_of
 from mppo.training.options import Options
 from mppo.training.programs import Programs, programs
-from mppo.training.workers import collector_of, first_batch, steppers_of
+from mppo.training.workers import collector_of, first_batch
 
 Row = dict[str, Any]
 
@@ -93,7 +94,8 @@ class Run:
         self.trajectories: Trajectories | None = None  # of the last iteration
         self.visits: np.ndarray | None = None  # [K, rows, columns], where there are cells to count
         self._collector: Collector | DistributedCollector | None = None
-        self._evaluating = Evaluating()
+        self.evaluator: Evaluator | None = None  # made when first needed; workers have their own
+        self.said_cut: bool = False  # that evaluations were stopped before their end
         self.previous: int | None = None  # the pick before
         self.recent: snapshots.Recent = snapshots.Recent()
         self.here: bool = False  # whether anything was collected in these environments
@@ -125,7 +127,11 @@ class Run:
     @property
     def steppers(self) -> tuple[int, str]:
         """How many of what step the environments, as far as that is settled."""
-        return steppers_of(self, self._wanted)
+        if self.options.engine == "ray":
+            return self._wanted or self.envs, "Ray actor"
+        if self.task.native:
+            return self.workers, "thread"
+        return min(max(self._wanted, 1), self.envs), "process"
 
     def iterate(self) -> Row:
         """One iteration of Algorithm 1 and its row, of plain values."""
@@ -220,7 +226,7 @@ class Run:
     def evaluate(self) -> Row:
         """Episodes of the policy that would be picked now: their row, of plain values."""
         self.doing = "evaluating"
-        return self._evaluating.row(self)
+        return evaluating.row(self)
 
     def agent(self) -> Agent:
         """The policy that the picking rule reports now, ready to act."""
@@ -241,7 +247,7 @@ class Run:
         envs = on.envs_for(self.method.batch_size, self.method.envs)
         unfinished = validation.unfinished(self.method, on, envs)
         self.close()
-        self._collector = self._evaluating.evaluator = self.visits = None
+        self._collector = self.evaluator = self.visits = None
         self.task, self.envs, self.unfinished, self.here = on, envs, unfinished, False
         self._undecided = not self._wanted
         self.programs = programs(self.method, self.architecture, unfinished)
@@ -274,6 +280,6 @@ class Run:
 
     def close(self) -> None:
         """Release environments and threads."""
-        for part in (self._collector, self._evaluating.evaluator):
+        for part in (self._collector, self.evaluator):
             if part is not None:
                 part.close()

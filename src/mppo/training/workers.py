@@ -37,15 +37,6 @@ def say(run: Run, text: str) -> None:
     warnings.warn(text, SettingsWarning, stacklevel=3)
 
 
-def steppers_of(run: Run, wanted: int) -> tuple[int, str]:
-    """How many of what step the environments, as far as that is settled."""
-    if run.task.native and run.options.engine == "local":
-        return run.workers, "thread"
-    if run.options.engine == "ray":
-        return wanted or run.envs, "Ray actor"
-    return min(max(wanted, 1), run.envs), "process"
-
-
 def collector_of(run: Run, wanted: int) -> Collector | DistributedCollector:
     """What collects from the beginning: in workers, where that is asked for and possible."""
     here = run.options.engine == "local"
@@ -138,7 +129,8 @@ def first_batch(
 
 def _may_move(run: Run, count: int, seconds: float) -> bool:
     """Say that so many processes will step the environments, or why they cannot."""
-    takes = f'a step of "{run.task.name}" takes {duration_of_step(seconds)}'
+    each = duration(seconds) if seconds >= 1 else f"{1000 * seconds:.2g} ms"
+    takes = f'a step of "{run.task.name}" takes {each}'
     reason, _ = _obstacle(run)
     if not reason and run.task.recipe is not None and run.task.recipe.needs_main():
         reason = (
@@ -172,12 +164,3 @@ def worthwhile(seconds: float, busy: float, envs: int, left: int, cores: int) ->
     longest = math.ceil(envs / count)  # environments that one of them has
     saved = seconds * (1 - longest / envs) - envs * MESSAGE_COSTS
     return count if count > 1 and saved * left > WORKER_COSTS else 1
-
-
-def duration_of_step(seconds: float) -> str:
-    """Seconds of one step, in the unit that fits.
-
-    >>> duration_of_step(0.0011), duration_of_step(2.5)
-    ('1.1 ms', '2.5 s')
-    """
-    return duration(seconds) if seconds >= 1 else f"{1000 * seconds:.2g} ms"

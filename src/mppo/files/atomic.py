@@ -193,10 +193,8 @@ class Appender:
 class Lock:
     """One writer for a directory; the kernel releases it at the writer's death."""
 
-    path: Path
-
     def __init__(self, directory: Path):
-        self.path = directory / "lock"
+        self.path: Path = directory / "lock"
         self._before: bytes | None = None  # what was in the file, None where there was none
         known = os.path.lexists(self.path)
         with reported(self.path):

@@ -50,10 +50,8 @@ def plain(value: Any) -> Any:
 class RunDirectory:
     """One run's files: `run.json` first, rows appended as they come, `final.json` last."""
 
-    path: Path
-
     def __init__(self, path: str | os.PathLike[str]):
-        self.path = Path(path)
+        self.path: Path = Path(path)
         self._lock: Lock | None = None
         self._logs: dict[str, Appender] = {}
         self._events: Appender | None = None

@@ -51,14 +51,16 @@ class Run:
     clip: bool
     architecture: Architecture
     workers: int
-    simulation: float
-    doing: str
+    simulation: float = 0.0  # seconds that the last rollout took
+    doing: str = "compiling the first programs"  # for whoever watches
     iterations: int
     steps: int
     envs: int
     task: EnvSource
-    iteration: int
+    iteration: int = 0  # how many are done
     unfinished: Unfinished
+    here: bool = False  # whether anything was collected in these environments
+    said_cut: bool = False  # that evaluations were stopped before their end
 
     def __init__(
         self,
@@ -84,21 +86,16 @@ class Run:
         self.programs: Programs = programs(method, self.architecture, self.unfinished)
         key = jax.random.key(int(sequence(seed, Role.PARAMETERS).generate_state(1)[0]))
         self.state: State = self.programs.init(key)
-        self.iteration = 0  # how many are done
         self.workers, self._wanted = workers or available_cores(), workers
         self.options: Options = options
         self._undecided = not workers  # whether processes would pay
         self.notes: list[str] = []  # what was said of workers, until somebody takes it
-        self.doing = "compiling the first programs"  # for whoever watches
-        self.simulation = 0.0  # seconds that the last rollout took
         self.trajectories: Trajectories | None = None  # of the last iteration
         self.visits: np.ndarray | None = None  # [K, rows, columns], where there are cells to count
         self._collector: Collector | DistributedCollector | None = None
         self.evaluator: Evaluator | None = None  # made when first needed; workers have their own
-        self.said_cut: bool = False  # that evaluations were stopped before their end
         self.previous: int | None = None  # the pick before
         self.recent: snapshots.Recent = snapshots.Recent()
-        self.here: bool = False  # whether anything was collected in these environments
         self._check: theorem.Check | None = None
         self._learnt = False  # in this process: the first time, the update is compiled
 

@@ -18,9 +18,8 @@ from mppo.algorithm import filters
 from mppo.algorithm.networks import Mlp, widened
 from mppo.cli import main
 from mppo.errors import BadRequest
-from mppo.export.described import described, words
+from mppo.export.described import as_safetensors, described, words
 from mppo.export.graph import as_onnx
-from mppo.export.tensors import as_safetensors
 from mppo.training.opening import load
 from tests.acting.test_agent import BOX, agent
 from tests.acting.test_spaces import ACTIONS, OBSERVATIONS

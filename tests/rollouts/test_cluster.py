@@ -8,8 +8,8 @@ import pytest
 from mppo.envs.source import env_source
 from mppo.errors import BadRequest
 from mppo.files.evaluation import Evaluation
+from mppo.training.options import Options
 from mppo.training.run import Run
-from mppo.training.workers import WorkerOptions
 from tests.rollouts.odd_worlds import pier
 from tests.worlds import ENVS, SMALL, STEPS
 
@@ -17,7 +17,7 @@ pytest.importorskip("ray")
 
 
 def run_of(env, address=None, **changes):
-    options = WorkerOptions(engine="ray", address=address)
+    options = Options(engine="ray", address=address)
     steps, none = ENVS * STEPS, Evaluation(0, 0, 0)
     method = replace(SMALL["trpo"], **changes)
     return Run(method, env_source(env), steps, 0, none, options=options)
@@ -37,8 +37,8 @@ def test_tasks_that_are_stepped_at_once_and_other_words_are_refused():
     with pytest.raises(BadRequest, match="keeps the states of all paths in one process"):
         _ = run_of("Hopper-v5", episodes="continue-per-path").collector
     with pytest.raises(BadRequest, match="address is of a Ray cluster; add --engine ray"):
-        WorkerOptions(address="auto")
+        Options(address="auto")
     with pytest.raises(BadRequest, match='engine is "spark"; allowed: local, ray'):
-        WorkerOptions(engine="spark")
+        Options(engine="spark")
     with pytest.raises(BadRequest, match="step_timeout is 0; give seconds"):
-        WorkerOptions(step_timeout=0)
+        Options(step_timeout=0)

@@ -27,9 +27,9 @@ from mppo.rollouts.pool import Pool
 from mppo.rollouts.processes import Processes
 from mppo.rollouts.worker import Setup
 from mppo.training import workers as choosing
+from mppo.training.options import Options
 from mppo.training.run import Run
 from mppo.training.start import begin
-from mppo.training.workers import WorkerOptions
 from tests.rollouts.odd_worlds import Pier, Screen, pier, slow_pier
 from tests.rollouts.test_collector import actor_for
 from tests.worlds import CHOOSING, ENVS, SMALL, STEPS
@@ -68,7 +68,7 @@ def left_behind(collect):
     processes = [place.worker.process for place in collect.pool._places]
     found = [process.pid for process in processes if process.is_alive()]
     try:
-        SharedMemory(collect.pool._engine._batch.name).close()
+        SharedMemory(collect.pool.engine._batch.name).close()
     except FileNotFoundError:
         return found
     return [*found, "segment"]
@@ -78,9 +78,7 @@ def run_of(env, episodes, workers, iterations=4, **options):
     method = overridden(SMALL["trpo"], {"episodes": episodes})
     steps = iterations * ENVS * STEPS
     evaluation = Evaluation(2 * ENVS * STEPS, 3, 2)
-    return Run(
-        method, env_source(env), steps, 3, evaluation, workers, options=WorkerOptions(**options)
-    )
+    return Run(method, env_source(env), steps, 3, evaluation, workers, options=Options(**options))
 
 
 def outcome(run):
@@ -254,7 +252,7 @@ def test_nothing_is_left_when_the_parent_is_killed(tmp_path):
         "from functools import partial\n"
         "if __name__ == '__main__':\n"
         "    collect = here.distributed(partial(here.Pier, 'hangs'))\n"
-        "    print(collect.pool._engine._batch.name, flush=True)\n"
+        "    print(collect.pool.engine._batch.name, flush=True)\n"
         "    collect(here.ACTOR, 0, 0)\n"
     )
     path = os.pathsep.join([str(Path(__file__).parents[2]), *sys.path])

@@ -9,8 +9,8 @@ import pytest
 from mppo.envs.source import env_source
 from mppo.files.evaluation import Evaluation
 from mppo.rollouts.distributed import DistributedCollector
+from mppo.training.options import Options
 from mppo.training.run import Run
-from mppo.training.workers import WorkerOptions
 from tests.rollouts.odd_worlds import Pier
 from tests.worlds import small
 
@@ -40,7 +40,7 @@ def cluster(monkeypatch):
 def run_of(engine, episodes="fresh", env=SLOW, iterations=5):
     method = small("trpo", episodes=episodes, batch_size=4 * STEPS)
     evaluation = Evaluation(2 * method.batch_size, 2, 1)
-    options = WorkerOptions(engine=engine)
+    options = Options(engine=engine)
     workers = 0 if engine == "ray" else 1
     steps = iterations * method.batch_size
     return Run(method, env_source(env), steps, 3, evaluation, workers, options=options)

@@ -14,7 +14,7 @@ from mppo.acting.spaces import Spaces
 from mppo.algorithm.heads import Categorical
 from mppo.algorithm.policies import FORBIDDEN, Architecture
 from mppo.errors import BadRequest, EnvironmentFault
-from mppo.export.described import described
+from mppo.export.described import as_safetensors, described
 from mppo.machine.lazy import jax, jnp
 from tests.worlds import small
 
@@ -160,7 +160,6 @@ def test_none_in_exports(agent, tmp_path):
     ort = pytest.importorskip("onnxruntime")
     from examples.numpy_policy import act, load
     from mppo.export.graph import as_onnx
-    from mppo.export.tensors import as_safetensors
 
     rng = np.random.default_rng(1)
     seen, masks = rng.uniform(-1, 1, (10_000, 2)).astype(np.float32), random_masks(rng, 10_000)

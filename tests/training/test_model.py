@@ -444,7 +444,7 @@ def test_what_was_saved_is_found_under_both_paths(whole, tmp_path, name):
     file = whole.save(tmp_path / name)
     assert file.suffix.lower() == ".safetensors"
     for path in (file, tmp_path / name):
-        assert model_file.read(path).data["iteration"] == 4
+        assert model_file.read(path).checkpoint.data["iteration"] == 4
 
 
 CONTINUED = overridden(MAZE, {"episodes": "continue"})

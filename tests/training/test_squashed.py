@@ -9,7 +9,7 @@ from gymnasium.wrappers import TimeLimit
 import mppo
 from mppo.acting import kernel
 from mppo.errors import BadRequest
-from mppo.export.described import described
+from mppo.export.described import as_safetensors, described
 from mppo.machine.seeding import Role
 from tests.worlds import small
 
@@ -73,7 +73,6 @@ def test_the_log_holds_finite_entropies_below_that_of_uniform_actions(agent):
 def test_saved_and_exported_it_acts_alike(agent, tmp_path):
     ort = pytest.importorskip("onnxruntime")
     from mppo.export.graph import as_onnx
-    from mppo.export.tensors import as_safetensors
 
     observations = np.random.default_rng(1).uniform(-3, 3, (64, 2)).astype(np.float32)
     expected = agent.predict(observations, deterministic=True)[0]

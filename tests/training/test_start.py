@@ -12,6 +12,7 @@ import mppo
 from mppo.algorithm.heads import Categorical, Gaussian, Product
 from mppo.errors import BadRequest, EnvironmentFault
 from mppo.files.run_directory import RunDirectory, plain
+from mppo.training.start import plan
 from tests.worlds import ENVS, SMALL, STEPS, Anything, ByAction, Scripted, ledge, small
 
 BATCH = ENVS * STEPS
@@ -358,3 +359,28 @@ def test_names_of_attributes_change_nothing(mode, given, tmp_path):
     assert not (out / "visits.json").exists()
     model = mppo.MPPO.load(out, env=env)
     assert model.evaluate(3)[0] == pytest.approx(found.evaluations[-1]["mean_return"])
+
+
+@pytest.mark.parametrize(
+    ("there", "wanted", "done", "finished", "again", "steps", "longer"),
+    [
+        (None, 100, 0, False, False, 100, False),
+        (None, 100, 40, False, True, 100, False),  # it has learnt elsewhere
+        (100, 100, 0, False, False, 100, False),  # killed before the first checkpoint
+        (100, 100, 40, False, False, 100, False),
+        (100, 100, 100, False, False, 100, False),  # killed before final.json
+        (100, 100, 100, True, False, 100, False),
+        (100, 60, 100, True, True, 100, False),
+        (100, 60, 40, False, False, 100, False),  # a part of what run.json speaks of
+        (100, 150, 100, True, False, 150, True),
+        (100, 150, 40, False, False, 150, True),
+        (100, 150, 160, True, False, 150, False),  # a whole batch was more than asked
+        (100, 100, 40, True, False, 100, False),  # a callback has stopped it
+        (100, 100, 40, True, True, 100, True),
+        (100, 80, 40, True, True, 80, True),
+    ],
+)
+def test_when_a_run_ends_and_whether_it_is_opened_again(
+    there, wanted, done, finished, again, steps, longer
+):
+    assert plan(there, wanted, done, finished, again) == (steps, longer)

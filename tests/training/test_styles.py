@@ -19,7 +19,7 @@ from mppo.files.reader import rows
 from mppo.files.run_directory import RunDirectory
 from mppo.files.settings import overridden
 from mppo.machine.seeding import Role, generator
-from mppo.training.evaluating import persistent
+from mppo.training.evaluating import persistent, style_of
 from mppo.training.opening import load
 from mppo.training.options import Options
 from mppo.training.run import Run
@@ -166,14 +166,14 @@ def test_evaluations_show_white_noise_the_path_s_own_and_the_mean(path):
     lead(run, path)
     row = run.evaluate()
     assert row["path"] == path
-    play = lambda style, **how: run._evaluating.evaluator.play(
+    play = lambda style, **how: run.evaluator.play(
         Actor(run.architecture, run.programs.report(run.state)[1], style), 0, 2, **how
     ).returns.mean()
     assert row["mean_return"] == pytest.approx(play(Style()))
-    own = play(run.style_of(path))
+    own = play(style_of(run.method, run.state, path))
     assert row["mean_return_own_noise"] == pytest.approx(own)
     assert (own == play(Style())) == (path == 0)  # the first path's noise is white
-    silent = run._evaluating.evaluator.play(
+    silent = run.evaluator.play(
         Actor(run.architecture, run.programs.report(run.state)[1]), 0, 1, True
     ).returns.mean()
     assert row["mean_return_deterministic"] == pytest.approx(silent)

@@ -208,9 +208,7 @@ def export(words: list[str]) -> int:
 
         write_atomically(out, as_onnx(policy, about))
     else:
-        from mppo.export.tensors import as_safetensors
-
-        write_atomically(out, as_safetensors(policy, about))
+        write_atomically(out, described.as_safetensors(policy, about))
         text = json.dumps(described.words(policy, about), indent=2, allow_nan=False) + "\n"
         write_atomically(out.with_suffix(".json"), text.encode())
     outputs = ", ".join(part.name or "action" for part in policy.parts)

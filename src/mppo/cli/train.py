@@ -121,7 +121,6 @@ def resume(words: list[str], interrupts: Interrupts) -> int:
     from mppo.files.description import described
     from mppo.files.run_directory import RunDirectory
     from mppo.training.run import Run
-    from mppo.training.workers import WorkerOptions
 
     directory = RunDirectory(options.dir)
     found = directory.description_to_continue()
@@ -133,7 +132,6 @@ def resume(words: list[str], interrupts: Interrupts) -> int:
         sys.path.append(os.getcwd())  # as `mppo train` did when it began
     old = described(found, options.allow_imports)
     on = recorded_source(found, None, None, options.allow_imports)
-    workers = WorkerOptions(options.step_timeout, options.engine, options.address)
     run = Run(
         old.method,
         on,
@@ -142,7 +140,7 @@ def resume(words: list[str], interrupts: Interrupts) -> int:
         old.evaluation,
         options.workers,
         old.unfinished,
-        workers,
+        Options.among(vars(options)),
     )
     options.tensorboard |= (directory.path / "tensorboard").is_dir()  # curves without a gap
     options.loggers = loggers_of(options)

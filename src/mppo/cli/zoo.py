@@ -60,11 +60,10 @@ def zoo(words: list[str]) -> int:
 
 
 def _list(options: Any, those: Sequence[Tuned]) -> int:
-    from mppo.files import published
-    from mppo.files.tuned import NOT_MEASURED, settings_line
+    from mppo.files.tuned import NOT_MEASURED, published, settings_line
 
     if options.json:
-        theirs = lambda one: [other._asdict() for other in published.of(one)]
+        theirs = lambda one: [other._asdict() for other in published(one)]
         more = lambda one: {"command": one.command, "published": theirs(one)}
         rows = [{**one._asdict(), **more(one)} for one in those]
         print(json.dumps(rows, indent=2))
@@ -76,7 +75,7 @@ def _list(options: Any, those: Sequence[Tuned]) -> int:
             print(f"    {one.method:<8} {one.steps:>10,} steps{took}: {_returns(one.returns)}")
             if one.deterministic:
                 print(f"{'':13}most likely actions: {_returns(one.deterministic)}")
-            for other in published.of(one):
+            for other in published(one):
                 seeds = f"{other.seeds} seeds" if other.seeds > 1 else "1 run"
                 theirs = f"{other.mean:.1f} ({other.steps:,} steps, {seeds})"
                 _wrapped(f"{other.peer}, {other.task}: {theirs}")

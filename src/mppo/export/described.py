@@ -1,12 +1,17 @@
-"""A trained policy as plain arrays and plain words, which every format is written from."""
+"""A trained policy as plain arrays and plain words, which every format is written from.
+
+As a safetensors file, the arrays have names, and the words are JSON in its metadata.
+"""
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
+import safetensors.numpy
 from gymnasium import spaces
 from gymnasium.spaces.utils import flatdim
 
@@ -17,6 +22,7 @@ from mppo.algorithm.policies import open_layers
 from mppo.errors import BadRequest
 
 FORMAT = 1
+_TOLD = ("name", "kind", "shape", "dtype", "outputs", "log_std", "sizes")  # of a part, in words
 
 
 @dataclass(frozen=True)
@@ -91,13 +97,13 @@ def _parts(action: spaces.Space, clip: bool, squash: bool) -> list[Part]:
     parts: list[Part] = []
     output = free = 0
     for name, space in _leaves(action):
-        kind, sizes, start = "categorical", (), np.zeros(0, np.int64)
-        low = high = np.zeros(0, np.float32)
+        kind, sizes, start = "categorical", (), np.zeros(0)
+        low = high = np.zeros(0)
         if isinstance(space, spaces.Box):
-            kind, width = "squashed" if squash else "gaussian", int(np.prod(space.shape))
+            kind = "squashed" if squash else "gaussian"
             low, high = space.low.ravel(), space.high.ravel()
             if not clip and not squash:
-                low, high = np.full(width, -np.inf), np.full(width, np.inf)
+                low, high = np.full(len(low), -np.inf), np.full(len(low), np.inf)
         elif isinstance(space, spaces.Discrete):
             sizes, start = (int(space.n),), np.array([space.start])
         elif isinstance(space, spaces.MultiDiscrete):
@@ -105,22 +111,13 @@ def _parts(action: spaces.Space, clip: bool, squash: bool) -> list[Part]:
         else:
             sizes = (2,) * int(np.prod(space.shape or (1,)))
             start = np.zeros(len(sizes))
-        outputs = len(low) if kind != "categorical" else sum(sizes)
+        ends = output + len(low) + sum(sizes), free + len(low)
+        shape, dtype = tuple(space.shape or ()), str(space.dtype)
+        flat = low.astype(np.float32), high.astype(np.float32), start.astype(np.int64)
         parts.append(
-            Part(
-                name,
-                kind,  # type: ignore
-                tuple(space.shape or ()),
-                str(space.dtype),
-                (output, output + outputs),
-                (free, free + len(low)),
-                sizes,
-                low.astype(np.float32),
-                high.astype(np.float32),
-                start.astype(np.int64),
-            )
+            Part(name, kind, shape, dtype, (output, ends[0]), (free, ends[1]), sizes, *flat)
         )
-        output, free = output + outputs, free + len(low)
+        output, free = ends
     return parts
 
 
@@ -151,16 +148,27 @@ def words(policy: Described, about: dict[str, Any]) -> dict[str, Any]:
         "activation": policy.activation,
         **({"mask": list(policy.mask)} if policy.mask else {}),
         **({"turns": True} if policy.turns else {}),
-        "action": [
-            {
-                "name": part.name,
-                "kind": part.kind,
-                "shape": list(part.shape),
-                "dtype": part.dtype,
-                "outputs": list(part.outputs),
-                "log_std": list(part.log_std),
-                "sizes": list(part.sizes),
-            }
-            for part in policy.parts
-        ],
+        "action": [{name: getattr(part, name) for name in _TOLD} for part in policy.parts],
     }
+
+
+def tensors(policy: Described) -> dict[str, np.ndarray]:
+    """The arrays of a policy by name."""
+    found = {
+        "observation.mean": policy.mean,
+        "observation.std": policy.std,
+        "observation.clip": np.array([policy.clip], np.float32),
+        "log_std": policy.log_std,
+    }
+    for n, (weights, biases) in enumerate(policy.layers):
+        found |= {f"layers.{n}.weights": weights, f"layers.{n}.biases": biases}
+    for n, part in enumerate(policy.parts):
+        ends = {"low": part.low, "high": part.high, "start": part.start}
+        found |= {f"action.{n}.{name}": array for name, array in ends.items()}
+    return {name: np.ascontiguousarray(array) for name, array in found.items()}
+
+
+def as_safetensors(policy: Described, about: dict[str, Any]) -> bytes:
+    """The content of a file that `examples/numpy_policy.py` can run."""
+    text = json.dumps(words(policy, about), allow_nan=False)
+    return safetensors.numpy.save(tensors(policy), metadata={"mppo": text})

@@ -90,7 +90,8 @@ def _stage(on: EnvSource, size: tuple[int, int] | None) -> VectorEnv:
     """One environment that can be drawn."""
     plain = on.make(1)
     modes = plain.metadata.get("render_modes") or []
-    by_mujoco, sized, drawn = _is_mujoco(plain), _takes_size(plain), _render_mode(plain)
+    by_mujoco, sized, single = _is_mujoco(plain), _takes_size(plain), _single(plain)
+    drawn = plain.render_mode if single is None else single.render_mode
     plain.close()
     if "rgb_array" not in modes:
         raise BadRequest(
@@ -128,11 +129,6 @@ def _takes_size(envs: VectorEnv) -> bool:
     base = getattr(_single(envs), "unwrapped", None)
     ours = isinstance(base, RobotEnv) or bool(lanes_of(envs))
     return ours or hasattr(base, "mujoco_renderer")  # of Gymnasium's own robots
-
-
-def _render_mode(envs: VectorEnv) -> str | None:
-    single = _single(envs)
-    return envs.render_mode if single is None else single.render_mode
 
 
 def choose_gl() -> None:
@@ -184,7 +180,7 @@ class _Camera:
                 raise BadRequest(NO_GL.format(reason=error)) from error
             raise BadRequest(f"the environment cannot be drawn: {error}") from error
         if not isinstance(drawn, np.ndarray) or drawn.ndim != 3 or drawn.shape[2] != 3:
-            kind = getattr(drawn, "shape", type(drawn).__name__)
+            kind = getattr(drawn, "shape", type(drawn).__name__)  # it may be anything
             raise BadRequest(
                 f"render() gave {kind}; an image of shape (height, width, 3) is needed"
             )

@@ -20,11 +20,13 @@ from typing import Any, NamedTuple
 
 from mppo.errors import CheckpointError
 from mppo.files.atomic import write_atomically
-from mppo.files.checkpoints import read_bytes
+from mppo.files.checkpoints import read_bytes, refuse_constant
 
 FILE = "runs.jsonl.gz"
 LARGEST_FILE = 1 << 28  # bytes, compressed
 LARGEST = 1 << 30  # bytes of all lines
+KINDS = ("request", "run", "failure")
+"""Of lines, in the order of `Archive`."""
 PARTS = {"run": dict, "final": dict, "evaluations": list, "metrics": list, "visits": dict}
 """What a line of a run may hold; `run` must be there."""
 
@@ -59,10 +61,10 @@ def read(folder: Path) -> Archive:
 @lru_cache(maxsize=32)  # one for each folder of results
 def _read(file: Path, *version: int) -> Archive:
     archive = Archive({}, {}, {})
-    by_kind = {"request": archive.requests, "run": archive.runs, "failure": archive.failures}
+    by_kind = dict(zip(KINDS, archive, strict=True))
     for number, text in enumerate(_content(file).splitlines(), 1):
         try:
-            line = json.loads(text, parse_constant=_refuse)
+            line = json.loads(text, parse_constant=refuse_constant)
             kind, name = line.pop("kind"), line.pop("id")
             _check(kind, name, line)
             if name in by_kind[kind]:
@@ -88,7 +90,7 @@ def _content(file: Path) -> bytes:
 
 def _check(kind: Any, name: Any, line: Line) -> None:
     """Raise unless this is a line of that kind."""
-    if kind not in ("request", "run", "failure"):
+    if kind not in KINDS:
         raise ValueError(f"kind is {kind!r}")
     if not isinstance(name, str) or Path(name).name != name or name.startswith("."):
         raise ValueError(f"id is {name!r}, which names nothing in a folder")
@@ -100,19 +102,13 @@ def _check(kind: Any, name: Any, line: Line) -> None:
                 raise ValueError(f'"{part}" is no part of a run, or not of its type')
 
 
-def _refuse(text: str) -> None:
-    raise ValueError(f"{text} is not JSON")
-
-
 def write(folder: Path, archive: Archive) -> int:
     """Write an archive whole and durably; returns its bytes. The same content is the same bytes."""
-    kinds = (("request", archive.requests), ("run", archive.runs), ("failure", archive.failures))
-    members = [
+    content = b"".join(
         _member({"kind": kind, "id": name, **lines[name]})
-        for kind, lines in kinds
+        for kind, lines in zip(KINDS, archive, strict=True)
         for name in sorted(lines)
-    ]
-    content = b"".join(members)
+    )
     write_atomically(folder / FILE, content)
     return len(content)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import hashlib
+import itertools
 import os
 import re
 import time
@@ -90,11 +91,8 @@ def renamed_aside(directory: Path) -> Path:
 
 def asides(directory: Path) -> list[Path]:
     """What was moved aside from here, the oldest first."""
-    found: list[Path] = []
-    name = f"{directory.name}.aside-"
-    while os.path.lexists(aside := directory.with_name(f"{name}{len(found) + 1}")):
-        found.append(aside)
-    return found
+    names = (directory.with_name(f"{directory.name}.aside-{n}") for n in itertools.count(1))
+    return list(itertools.takewhile(os.path.lexists, names))
 
 
 def is_aside(name: str) -> bool:
@@ -109,14 +107,9 @@ def is_aside(name: str) -> bool:
 def moved(files: list[Path], folder: Path) -> list[Path]:
     """Move files into a folder, where none is written over: a name that is taken gets a number."""
     folder.mkdir(mode=0o755, exist_ok=True)
-    n, ending = 1, ""
-    free = lambda: (
-        not any(os.path.lexists(folder / f"{file.stem}{ending}{file.suffix}") for file in files)
-    )
-    while not free():
-        n += 1
-        ending = f"-{n}"
-    targets = [folder / f"{file.stem}{ending}{file.suffix}" for file in files]
+    endings = itertools.chain([""], (f"-{n}" for n in itertools.count(2)))
+    choices = ([folder / f"{file.stem}{end}{file.suffix}" for file in files] for end in endings)
+    targets = next(paths for paths in choices if not any(map(os.path.lexists, paths)))
     for file, target in zip(files, targets, strict=True):
         os.rename(file, target)
     for place in {folder, *(file.parent for file in files)}:
@@ -200,10 +193,8 @@ class Appender:
 class Lock:
     """One writer for a directory; the kernel releases it at the writer's death."""
 
-    path: Path
-
     def __init__(self, directory: Path):
-        self.path = directory / "lock"
+        self.path: Path = directory / "lock"
         self._before: bytes | None = None  # what was in the file, None where there was none
         known = os.path.lexists(self.path)
         with reported(self.path):
@@ -242,7 +233,8 @@ class Lock:
         while time.monotonic() < until:
             text = os.pread(self._descriptor, 200, 0).decode(errors="replace")
             named = re.fullmatch(r"pid (\d{1,10}) on (\S+)\n", text)
-            if named and (named[2] != os.uname().nodename or _lives(int(named[1]))):
+            known = named and named[2] == os.uname().nodename and os.path.exists("/proc/self")
+            if named and (not known or os.path.exists(f"/proc/{int(named[1])}")):
                 return text.strip()
             time.sleep(0.01)
         return "unknown"
@@ -256,10 +248,6 @@ class Lock:
             elif as_found and self._is_of(self.path.parent):
                 os.unlink(self.path)  # whoever has opened it meanwhile sees that it is gone
             os.close(self._descriptor)
-
-
-def _lives(pid: int) -> bool:
-    return os.path.exists(f"/proc/{pid}") or not os.path.exists("/proc/self")
 
 
 def locked(directory: Path) -> bool:

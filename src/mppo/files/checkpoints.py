@@ -11,6 +11,7 @@ import json
 import math
 import re
 import stat
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -42,7 +43,9 @@ class Checkpoint(NamedTuple):
 def named_arrays(tree: PyTree, prefix: str) -> dict[str, np.ndarray]:
     """All leaves of a tree, named by where they are; keys as the numbers they consist of."""
     leaves, _ = jax.tree_util.tree_flatten_with_path(tree)
-    return {prefix + jax.tree_util.keystr(path): _to_numpy(leaf) for path, leaf in leaves}
+    data = lambda leaf: jax.random.key_data(leaf) if _is_key(leaf) else leaf
+    name = lambda path: prefix + jax.tree_util.keystr(path)
+    return {name(path): np.array(data(leaf), order="C") for path, leaf in leaves}
 
 
 def restored(like: PyTree, arrays: dict[str, np.ndarray], prefix: str) -> PyTree:
@@ -70,12 +73,6 @@ def restored(like: PyTree, arrays: dict[str, np.ndarray], prefix: str) -> PyTree
 
 def _is_key(leaf: Any) -> bool:
     return jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key)
-
-
-def _to_numpy(leaf: Any) -> np.ndarray:
-    if _is_key(leaf):
-        leaf = jax.random.key_data(leaf)
-    return np.array(leaf, order="C")
 
 
 def as_bytes(tree: PyTree) -> bytes:
@@ -175,11 +172,21 @@ def check_format(path: Path, found: dict[str, Any], known: int) -> None:
         )
 
 
-def read_json(path: Path, largest: int) -> dict[str, Any]:
+def parsed(content: bytes) -> Any:
+    """JSON as the standard has it: no NaN, no number beyond a double, no key that stands twice."""
+    return json.loads(
+        content.decode("utf-8"),  # bytes would be taken for UTF-16 or UTF-32 if they look like it
+        parse_constant=refuse_constant,
+        parse_float=_finite,
+        object_pairs_hook=_without_duplicates,
+    )
+
+
+def read_json(path: Path, largest: int, parse: Callable[[bytes], Any] = parsed) -> dict[str, Any]:
     """A JSON object from a file of limited size; anything else raises CheckpointError."""
     content = read_bytes(path, largest)
     try:
-        value = parsed(content)
+        value = parse(content)
     except (ValueError, RecursionError) as error:
         raise CheckpointError(f'"{path}" is not valid JSON: {error}') from error
     if not isinstance(value, dict):
@@ -187,17 +194,8 @@ def read_json(path: Path, largest: int) -> dict[str, Any]:
     return value
 
 
-def parsed(content: bytes) -> Any:
-    """JSON as the standard has it: no NaN, no number beyond a double, no key that stands twice."""
-    return json.loads(
-        content.decode("utf-8"),  # bytes would be taken for UTF-16 or UTF-32 if they look like it
-        parse_constant=_refuse,
-        parse_float=_finite,
-        object_pairs_hook=_without_duplicates,
-    )
-
-
-def _refuse(text: str) -> None:
+def refuse_constant(text: str) -> None:
+    """Raise for NaN and the infinities, which Python's reader of JSON would take."""
     raise ValueError(f"{text} is not JSON")
 
 

@@ -10,11 +10,11 @@ import tomllib
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
-from mppo.algorithm.methods import COMPONENTS, METHODS, Method
+from mppo.algorithm.methods import COMPONENTS, METHODS
 from mppo.algorithm.schedules import SHAPES, Called, Schedule, is_part
 from mppo.algorithm.styles import Style
 from mppo.envs.recorded import imports_code
-from mppo.errors import BadRequest, CheckpointError
+from mppo.errors import BadRequest
 from mppo.files.changes import compare, nearest
 from mppo.files.checkpoints import hash_of, parsed
 from mppo.files.description import described
@@ -54,9 +54,9 @@ def read(path: str, allow_imports: bool = False) -> Config:
         raise BadRequest(f"cannot read {path!r}: {error}") from error
     try:
         if file.suffix.lower() == ".json":
-            found = _of_a_run(_json(content), allow_imports)
+            found = _of_a_run(content, allow_imports)
         else:
-            found = _of_toml(_toml(content))
+            found = _of_toml(content)
         if not allow_imports:
             _refuse_code(found)
     except RecursionError:
@@ -66,26 +66,11 @@ def read(path: str, allow_imports: bool = False) -> Config:
     return found
 
 
-def _toml(content: bytes) -> dict[str, Any]:
+def _of_toml(content: bytes) -> Config:
     try:
-        return tomllib.loads(content.decode())
+        data = tomllib.loads(content.decode())
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise BadRequest(f"it is not valid TOML: {error}") from error
-
-
-def _json(content: bytes) -> dict[str, Any]:
-    try:
-        found: Any = parsed(content)
-    except (ValueError, CheckpointError) as error:
-        raise BadRequest(f"it is not valid JSON: {error}") from error
-    if not isinstance(found, dict) or "method_name" not in found:
-        raise BadRequest(
-            "it is not the run.json of a run; settings of your own are written as TOML"
-        )
-    return cast(dict[str, Any], found)
-
-
-def _of_toml(data: dict[str, Any]) -> Config:
     _check_format(data.pop("config", FORMAT), FORMAT)
     words = {name: data.pop(name, None) for name in ("method", "env")}
     for name, value in words.items():
@@ -111,8 +96,17 @@ def _flat(table: dict[str, Any], prefix: str = "") -> dict[str, Any]:
     return found
 
 
-def _of_a_run(data: dict[str, Any], allow_imports: bool) -> Config:
+def _of_a_run(content: bytes, allow_imports: bool) -> Config:
     """What run.json says, as changes of the method that it is named after."""
+    try:
+        found: Any = parsed(content)
+    except ValueError as error:
+        raise BadRequest(f"it is not valid JSON: {error}") from error
+    if not isinstance(found, dict) or "method_name" not in found:
+        raise BadRequest(
+            "it is not the run.json of a run; settings of your own are written as TOML"
+        )
+    data = cast(dict[str, Any], found)
     _check_format(data.get("format", RUN_FORMAT), RUN_FORMAT)
     rest = {name: value for name, value in data.items() if name != "sha256"}
     if data.get("sha256") != hash_of(rest):
@@ -178,26 +172,18 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def settings_of(method: Method) -> dict[str, Any]:
+def settings_of(component: Any, prefix: str = "") -> dict[str, Any]:
     """All fields of a method in the order of their flags, with the kinds of its components."""
-    found: dict[str, Any] = {}
-    _add_fields(found, method, "")
-    return found
-
-
-def _add_fields(found: dict[str, Any], component: Any, prefix: str) -> None:
-    inside: list[str] = []
+    plain: dict[str, Any] = {}
+    inside: dict[str, Any] = {}
     for field in dataclasses.fields(component):
         value, name = getattr(component, field.name), prefix + field.name
         if is_part(value):
-            inside.append(field.name)
+            inside |= {name: kind_of(value)} if name in COMPONENTS else {}
+            inside |= settings_of(value, f"{name}.")
         elif value is not None or field.default is not None:
-            found[name] = _word(name, value)
-    for name in inside:
-        value = getattr(component, name)
-        if prefix + name in COMPONENTS:
-            found[prefix + name] = kind_of(value)
-        _add_fields(found, value, f"{prefix}{name}.")
+            plain[name] = _word(name, value)
+    return plain | inside
 
 
 def _word(name: str, value: Any) -> Any:

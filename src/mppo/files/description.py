@@ -58,10 +58,18 @@ def described(
             f'the environment "{env}" would import code of another package, which is not done just '
             "because a file names it; pass --allow-imports (allow_imports=True) if you trust it"
         )
-    method, evaluation = _components(found, allow_imports)
+    try:
+        method = from_json(found["method"], allow_imports)
+        evaluation = from_json(found["evaluation"])
+    except RecursionError:
+        raise BadRequest("the description of the run is nested too deeply") from None
+    if not isinstance(method, Method) or not isinstance(evaluation, Evaluation):
+        raise BadRequest('the description of the run has no valid "method" or "evaluation"')
     name = found["method_name"]
-    if "changes" in found:  # versions before it wrote the name alone
-        name = _true_name(name, method, found["changes"])
+    # Versions before it wrote the name alone. Where the changes do not lead to the method, the name
+    # has other settings in this version, or the file was altered: the settings decide what is run.
+    if "changes" in found and found["changes"] != [list(one) for one in changes(name, method)]:
+        name = "custom"
     steps, seed, clip = found["steps"], found["seed"], found["clip_actions"]
     if not (0 < steps < 1 << 63 and 0 <= seed <= LARGEST):
         raise BadRequest(f"the run has steps {steps} and seed {seed}")
@@ -70,23 +78,3 @@ def described(
         raise BadRequest(f'the description of the run has no valid "unfinished": {unfinished!r}')
     kwargs = found["env_kwargs"]
     return Described(name, method, env, kwargs, steps, seed, evaluation, clip, unfinished)
-
-
-def _components(found: dict[str, Any], allow_imports: bool) -> tuple[Method, Evaluation]:
-    try:
-        method = from_json(found["method"], allow_imports)
-        evaluation = from_json(found["evaluation"])
-    except RecursionError:
-        raise BadRequest("the description of the run is nested too deeply") from None
-    if not isinstance(method, Method) or not isinstance(evaluation, Evaluation):
-        raise BadRequest('the description of the run has no valid "method" or "evaluation"')
-    return method, evaluation
-
-
-def _true_name(name: str, method: Method, said: Any) -> str:
-    """The name, if the method of that name with the changes is the method that is there.
-
-    Otherwise "custom": the name has other settings in this version, or the file was altered. The
-    settings decide what is run, so nothing is lost with the name.
-    """
-    return name if said == [list(change) for change in changes(name, method)] else "custom"

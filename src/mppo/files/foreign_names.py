@@ -33,37 +33,27 @@ NAMES: dict[str, tuple[str, ...]] = {
         "this optimiser makes one step of each batch; `critic.epochs` is the value network's",
     ),
     "clip_range": (
-        "here it is `optimiser.clip`",
+        "optimiser.clip",
         "this optimiser clips nothing: `optimiser.max_kl` bounds its step",
         "this optimiser has none",
     ),
-    "clip_range_vf": ("here it is `critic.clip`",),
-    "ent_coef": ("here it is `optimiser.entropy_coefficient`", "this optimiser has none"),
+    "clip_range_vf": ("critic.clip",),
+    "ent_coef": ("optimiser.entropy_coefficient", "this optimiser has none"),
     "vf_coef": (
         "there is none: the value network shares nothing with the policy and has a step size of "
         "its own, `critic.learning_rate`",
     ),
     "max_grad_norm": (
-        "here it is `optimiser.max_gradient_norm`",
+        "optimiser.max_gradient_norm",
         "this optimiser clips no gradient: `optimiser.max_kl` bounds its step",
         "this optimiser has none",
     ),
-    "target_kl": (
-        "here it is `optimiser.max_kl`",
-        "here it is `optimiser.target_kl`",
-        "this optimiser has none",
-    ),
-    "cg_max_steps": ("here it is `optimiser.cg_iterations`", "this optimiser solves no system"),
-    "cg_damping": ("here it is `optimiser.damping`", "this optimiser solves no system"),
-    "line_search_shrinking_factor": (
-        "here it is `optimiser.shrink`",
-        "this optimiser has no line search",
-    ),
-    "line_search_max_iter": (
-        "here it is `optimiser.backtracks`",
-        "this optimiser has no line search",
-    ),
-    "n_critic_updates": ("here it is `critic.epochs`",),
+    "target_kl": ("optimiser.max_kl", "optimiser.target_kl", "this optimiser has none"),
+    "cg_max_steps": ("optimiser.cg_iterations", "this optimiser solves no system"),
+    "cg_damping": ("optimiser.damping", "this optimiser solves no system"),
+    "line_search_shrinking_factor": ("optimiser.shrink", "this optimiser has no line search"),
+    "line_search_max_iter": ("optimiser.backtracks", "this optimiser has no line search"),
+    "n_critic_updates": ("critic.epochs",),
     "sub_sampling_factor": (
         "here it is `optimiser.fisher_stride` (for Fisher products alone)",
         "this optimiser makes no Fisher products",
@@ -84,17 +74,20 @@ NAMES: dict[str, tuple[str, ...]] = {
     "norm_obs": ('here it is `observation_filter`, "per-path" by default',),
     "squash_output": ('here it is `actions`, "squashed"',),
     "device": ("networks this small are fastest on the CPU, where they always are here",),
-    "n_policies": ("here it is `paths`",),
-    "pick_alpha": ("here it is `picking.alpha`", 'this rule has none, picking="weighted" has'),
+    "n_policies": ("paths",),
+    "pick_alpha": ("picking.alpha", 'this rule has none, picking="weighted" has'),
     "eval_freq": ("here it is eval_every (steps of all environments together)",),
     "n_eval_episodes": ("here it is eval_episodes",),
     "total_timesteps": ("it is an argument of learn(total_timesteps)",),
     "tensorboard_log": ("it is an argument of MPPO(...)",),
     "verbose": ("it is an argument of MPPO(...)",),
 }
-"""For each the answers; that one holds whose fields, between backticks, the method has got."""
+"""For each the answers; that one holds whose fields, between backticks, the method has got.
+
+An answer of one word is the field that does the same.
+"""
 ON_THE_COMMAND_LINE: dict[str, tuple[str, ...]] = {
-    "pick_alpha": ("here it is `picking.alpha`", "this rule has none, --picking weighted has"),
+    "pick_alpha": ("picking.alpha", "this rule has none, --picking weighted has"),
     "eval_freq": ("here it is --eval-every (steps of all environments together)",),
     "n_eval_episodes": ("here it is --eval-episodes",),
     "total_timesteps": ("here it is --steps",),
@@ -136,6 +129,7 @@ def answer(name: str, method: Method, spelt: Callable[[str], str] = keyword) -> 
     """
     own = ON_THE_COMMAND_LINE if spelt is flag else {}
     for text in own.get(name) or NAMES.get(name, ()):
+        text = text if " " in text else f"here it is `{text}`"
         if all(_has(method, field) for field in _FIELD.findall(text)):
             return _FIELD.sub(lambda found: spelt(found[1]), text)
     return ""

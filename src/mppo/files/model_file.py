@@ -18,6 +18,7 @@ import safetensors.numpy
 from mppo.errors import BadRequest, CheckpointError
 from mppo.files import checkpoints, reader
 from mppo.files.atomic import write_atomically
+from mppo.files.checkpoints import Checkpoint
 from mppo.files.reader import History
 from mppo.files.run_directory import plain
 
@@ -33,17 +34,11 @@ Row = dict[str, Any]
 
 
 class Saved(NamedTuple):
-    """What was saved: the description of its run, arrays by name, and plain data beside them."""
+    """What was saved: the description of its run, what it restores from, and its rows."""
 
     described: Row
-    arrays: dict[str, np.ndarray]
-    data: Row
+    checkpoint: Checkpoint
     rows: History
-
-    @property
-    def checkpoint(self) -> checkpoints.Checkpoint:
-        """In the form that a run restores from."""
-        return checkpoints.Checkpoint(self.arrays, self.data, Path())
 
 
 def file_for(path: str | os.PathLike[str]) -> Path:
@@ -95,7 +90,8 @@ def read(path: str | os.PathLike[str]) -> Saved:
     """Read a saved model, or the newest good checkpoint of a run directory."""
     where = Path(path)
     if where.is_dir() and ((where / "run.json").exists() or not file_for(where).is_file()):
-        return _from_directory(where)
+        described, found = reader.known_description(where), reader.newest(where)
+        return Saved(described, found, reader.history(where).until(found.data["iteration"]))
     for file in (where, file_for(where)):
         if file.is_file():
             return _from_file(file)
@@ -119,10 +115,5 @@ def _from_file(file: Path) -> Saved:
     run, data = made.get("run"), made.get("data")
     if not isinstance(run, dict) or not isinstance(data, dict):
         raise CheckpointError(f'"{file}" does not say what it holds')
-    return Saved(cast(Row, run), arrays, cast(Row, data), History([], [], []))
-
-
-def _from_directory(where: Path) -> Saved:
-    described, found = reader.known_description(where), reader.newest(where)
-    rows = reader.history(where).until(found.data["iteration"])
-    return Saved(described, found.arrays, found.data, rows)
+    found = Checkpoint(arrays, cast(Row, data), Path())
+    return Saved(cast(Row, run), found, History([], [], []))

@@ -93,7 +93,7 @@ def rows(path: PathLike, name: str, notes: Notes | None = None) -> list[Row]:
         if file.exists():
             _left_out(error, file, notes)
         return []
-    for number, line in enumerate(content[: content.rfind(b"\n") + 1].split(b"\n")[:-1], 1):
+    for number, line in enumerate(content.split(b"\n")[:-1], 1):
         try:
             row = json.loads(line)
         except (ValueError, RecursionError) as error:
@@ -112,18 +112,12 @@ def rows(path: PathLike, name: str, notes: Notes | None = None) -> list[Row]:
 
 def json_object(file: Path, largest: int, notes: Notes | None = None) -> Row | None:
     """What a JSON file holds; None where there is nothing, or nothing that could be read."""
+    lenient = lambda content: json.loads(content.decode("utf-8", "replace"))  # NaN and all
     try:
-        if notes is None or not present(file):
-            return read_json(file, largest) if present(file) else None
-        value = json.loads(read_bytes(file, largest).decode("utf-8", "replace"))  # NaN and all
-        if isinstance(value, dict):
-            return value
-        error = CheckpointError(f'"{file}" is not a JSON object')
-    except CheckpointError as reason:
-        error = reason
-    except (ValueError, RecursionError) as reason:
-        error = CheckpointError(f'"{file}" is not valid JSON: {reason}')
-    _left_out(error, file, notes)
+        if present(file):
+            return read_json(file, largest, checkpoints.parsed if notes is None else lenient)
+    except CheckpointError as error:
+        _left_out(error, file, notes)
     return None
 
 

@@ -53,7 +53,9 @@ def choose(path: Path, logs: Sequence[str], restore: Callable[[Checkpoint], Any]
             _check(found, number, path, logs)
             restore(found)
         except CheckpointError as error:
-            refused.append(Refused(number, _naming(folder / f"{number:09d}.json", error)))
+            reason, file = str(error), folder / f"{number:09d}.json"
+            named = str(path) in reason
+            refused.append(Refused(number, reason if named else f'"{file}": {reason}'))
         else:
             return Choice(found, refused)
     torn = [Refused(n, f'"{folder / f"{n:09d}.safetensors"}" has no manifest') for n in bare]
@@ -125,9 +127,3 @@ def _ends_before(lines: bytes, number: int) -> bool:
         return json.loads(lines.splitlines()[-1]).get("iteration", number - 1) == number - 1
     except (ValueError, AttributeError, RecursionError):
         return False
-
-
-def _naming(file: Path, error: CheckpointError) -> str:
-    """The reason, with the file where it does not name one."""
-    reason = str(error)
-    return reason if str(file.parent.parent) in reason else f'"{file}": {reason}'

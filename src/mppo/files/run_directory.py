@@ -50,10 +50,8 @@ def plain(value: Any) -> Any:
 class RunDirectory:
     """One run's files: `run.json` first, rows appended as they come, `final.json` last."""
 
-    path: Path
-
     def __init__(self, path: str | os.PathLike[str]):
-        self.path = Path(path)
+        self.path: Path = Path(path)
         self._lock: Lock | None = None
         self._logs: dict[str, Appender] = {}
         self._events: Appender | None = None
@@ -61,11 +59,6 @@ class RunDirectory:
         self._left: list[int] = []  # those of them that could not be moved out of the way
         self.passed_over = ""  # the same in one line, for people
         self.aside: Path | None = None  # where the run is that was here before
-
-    @property
-    def checkpoints(self) -> Path:
-        """Where the checkpoints are."""
-        return self.path / "checkpoints"
 
     @property
     def finished(self) -> bool:
@@ -190,8 +183,9 @@ class RunDirectory:
                 way_out = "choose another --out, or --from-scratch, which moves it aside"
                 if differs == ["unfinished"]:  # begun by a version that let cut episodes go
                     way_out = f"mppo resume {self.path} goes on with it; or {way_out}"
+                method, env, seed = (there.get(n, "?") for n in ("method_name", "env", "seed"))
                 raise BadRequest(
-                    f'"{self.path}" holds another run ({_describe(there)}; '
+                    f'"{self.path}" holds another run ({method} on {env}, seed {seed}; '
                     f"{', '.join(differs)} differ); {way_out}"
                 )
         elif any(name != "lock" and not name.startswith(".") for name in listed):
@@ -218,8 +212,9 @@ class RunDirectory:
             "offsets": {name: log.offset for name, log in self._logs.items()},
             "logs_sha256": {name: log.sha256 for name, log in self._logs.items()},
         }
-        with reported(self.checkpoints):
-            checkpoints.save(self.checkpoints, number, arrays, {**plain(data), **remembered})
+        folder = self.path / "checkpoints"
+        with reported(folder):
+            checkpoints.save(folder, number, arrays, {**plain(data), **remembered})
 
     def write(self, name: str, data: dict[str, Any], indent: int | None = 2) -> None:
         """Write a JSON file whole: readers see the old one or the new one."""
@@ -246,7 +241,3 @@ class RunDirectory:
                 if log is not None:
                     stack.callback(log.close)
             self._logs, self._events, self._lock = {}, None, None
-
-
-def _describe(run: dict[str, Any]) -> str:
-    return "{} on {}, seed {}".format(*(run.get(n, "?") for n in ("method_name", "env", "seed")))

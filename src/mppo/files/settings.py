@@ -38,9 +38,9 @@ _NAMES = {component: kind for kind, component in _KINDS.items()}
 def kind_of(component: Any) -> str:
     """The name of a component's class: a word of ours, or `module:Class` for anyone else's."""
     cls = type(component)
-    if cls.__module__.startswith("mppo."):
-        return _NAMES.get(cls) or cls.__name__.lower()
-    return _NAMES.get(cls) or f"{cls.__module__}:{cls.__qualname__}"
+    ours = cls.__module__.startswith("mppo.")
+    own = cls.__name__.lower() if ours else f"{cls.__module__}:{cls.__qualname__}"
+    return _NAMES.get(cls, own)
 
 
 def to_json(value: Any) -> Any:
@@ -217,7 +217,7 @@ def overridden(method: Method, changes: dict[str, Any]) -> Method:
     method = _replaced(method, **swaps)
     for name, value in changes.items():
         if "." in name:
-            method = _deep(method, name.split("."), value, name)
+            method = _deep(method, name.split("."), value)
     for name in unknown:  # last, so that what is said of them fits the method as it is wanted
         _replaced(method, **{name: None})
     return method
@@ -238,13 +238,11 @@ def by_dotted_name(changes: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _deep(target: Any, path: list[str], value: Any, name: str) -> Any:
-    if len(path) == 1:
-        return _replaced(target, **{path[0]: value})
-    if path[0] not in {f.name for f in dataclasses.fields(target)}:
-        return _replaced(target, **{path[0]: value})  # raises with a suggestion
-    inner = _deep(getattr(target, path[0]), path[1:], value, name)
-    return _replaced(target, **{path[0]: inner})
+def _deep(target: Any, path: list[str], value: Any) -> Any:
+    first, *rest = path
+    if rest and first in {f.name for f in dataclasses.fields(target)}:
+        value = _deep(getattr(target, first), rest, value)
+    return _replaced(target, **{first: value})  # raises for an unknown name, with a suggestion
 
 
 def _replaced(target: Any, **values: Any) -> Any:

@@ -1,7 +1,8 @@
 """Settings that are known to work on a task: data of the package, with their source and returns.
 
 `tuned.toml` has one entry for each method and environment. It is written by `written` alone, so
-that measured returns can be put into it by a command.
+that measured returns can be put into it by a command. `published.toml` has the returns that other
+libraries publish on these tasks, each with its source.
 """
 
 from __future__ import annotations
@@ -10,14 +11,17 @@ import tomllib
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from mppo.errors import BadRequest, did_you_mean
 from mppo.files import config_file
 from mppo.files.changes import env_flags
-from mppo.files.settings import by_dotted_name, unknown_method
+from mppo.files.settings import by_dotted_name, method_named
 
 FILE = Path(__file__).with_name("tuned.toml")
+PUBLISHED = Path(__file__).with_name("published.toml")
+LEVEL = 0.01
+"""A mean return that is lower than a published one by at most this part counts as level."""
 HEADER = """\
 # Settings known to work: `mppo train METHOD ENV --tuned` takes them, `mppo zoo` lists them.
 # Every entry says where its settings come from. Its returns are the final scores of seeds 0, 1, ...
@@ -42,9 +46,9 @@ class Tuned(NamedTuple):
     """The final score of each seed, counted from 0."""
     deterministic: tuple[float, ...]
     """The same with the most likely actions."""
-    seconds: float
+    seconds: float = 0.0
     """Mean duration of one run; 0 where nothing was measured."""
-    measured: str
+    measured: str = ""
     """Where and with which version the returns were measured."""
 
     @property
@@ -86,22 +90,18 @@ def entries() -> tuple[Tuned, ...]:
 
 
 def _entry(table: dict[str, Any]) -> Tuned:
-    given = {**table, "settings": by_dotted_name(table["settings"])}
+    given = {"env_kwargs": {}, **table, "settings": by_dotted_name(table["settings"])}
     given["wrappers"] = tuple(table.get("wrappers", ()))
     for name in ("returns", "deterministic"):
         given[name] = tuple(map(float, table.get(name, ())))
-    usual = {"env_kwargs": {}, "seconds": 0.0, "measured": ""}
-    return Tuned(**{**usual, **given})
+    return Tuned(**given)
 
 
 def find(method: str, env: Any, env_kwargs: dict[str, Any] | None = None) -> Tuned:
     """The entry of a method on an environment; of several the one that says most of it."""
-    from mppo.algorithm.methods import METHODS
-
     if not isinstance(env, str):
         raise BadRequest("tuned settings are known by Gymnasium ids; give env as one")
-    if method not in METHODS:
-        raise unknown_method(method)
+    method_named(method)  # raises for a name that no method has
     there = [one for one in entries() if short(one.env) == short(env)]
     fitting = [one for one in there if one.method == method]
     given = env_kwargs or {}
@@ -131,11 +131,8 @@ def below(tuned: Tuned, given: dict[str, Any]) -> dict[str, Any]:
     given = by_dotted_name(given)
     swapped = {name for name in given if "." not in name}
     kept = {k: v for k, v in tuned.settings.items() if k.split(".")[0] not in swapped}
-    return {name: _field(value) for name, value in kept.items()} | given
-
-
-def _field(value: Any) -> Any:
-    return tuple(value) if isinstance(value, list) else value
+    fields = {k: tuple(v) if isinstance(v, list) else v for k, v in kept.items()}
+    return fields | given
 
 
 def settings_line(tuned: Tuned) -> str:
@@ -173,3 +170,57 @@ def written(those: Sequence[Tuned]) -> str:
         for name, value in one.settings.items():
             lines.append(f"{name} = {config_file.value_as_toml(name, value)}")
     return "\n".join(lines) + "\n"
+
+
+class Published(NamedTuple):
+    """One number of a page, and what it is the return of."""
+
+    method: str
+    env: str
+    """The task here; theirs may be an earlier version."""
+    env_kwargs: dict[str, Any]
+    peer: str
+    task: str
+    steps: int
+    seeds: int
+    mean: float
+    deviation: float
+    """Of the episodes of one run, or of the seeds if there are several."""
+    actions: Literal["most likely", "sampled"]
+    source: str
+
+    def beside(self, ours: Tuned) -> float | None:
+        """Our mean return with actions of the same kind; none if nothing was measured."""
+        returns = ours.deterministic if self.actions == "most likely" else ours.returns
+        return sum(returns) / len(returns) if returns else None
+
+    def verdict(self, ours: Tuned) -> str:
+        """How our mean stands to this one, in words.
+
+        >>> entry = find("trpo", "CartPole-v1")._replace(steps=10**5, deterministic=(496.0,))
+        >>> other = published(entry)[0]
+        >>> other.verdict(entry), other.verdict(entry._replace(deterministic=(400,)))
+        ('level', 'below by 100')
+        """
+        mean = self.beside(ours)
+        if mean is None:
+            return "-"
+        gap = mean - self.mean
+        tolerance = LEVEL * abs(self.mean)
+        word = "above" if gap > tolerance else "level" if gap >= -tolerance else "below"
+        more = " with more steps" if ours.steps > self.steps else ""
+        by = "" if word == "level" else f" by {abs(gap):.4g}"
+        return f"{word}{by}{more}"
+
+
+@lru_cache
+def all_published() -> tuple[Published, ...]:
+    """All returns that others publish."""
+    data = tomllib.loads(PUBLISHED.read_text(encoding="utf-8"))
+    return tuple(Published(**{"env_kwargs": {}, **table}) for table in data["published"])
+
+
+def published(entry: Tuned) -> list[Published]:
+    """What others publish for the method and the task of an entry."""
+    key = (entry.method, entry.env, entry.env_kwargs)
+    return [one for one in all_published() if (one.method, one.env, one.env_kwargs) == key]

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from statistics import fmean, stdev
 
-from mppo.files import published
-from mppo.files.published import Published
-from mppo.files.tuned import NOT_MEASURED, Tuned, settings_line, short
+from mppo.files.tuned import NOT_MEASURED, Published, Tuned, published, settings_line, short
 from mppo.report.document import Document, Section
 
 TITLE = "The zoo: our returns beside published ones"
@@ -46,7 +44,7 @@ def said(one: Published) -> str:
     """One published number in a line.
 
     >>> from mppo.files.tuned import find
-    >>> said(published.of(find("trpo", "Swimmer-v5"))[1])
+    >>> said(published(find("trpo", "Swimmer-v5"))[1])
     'sb3-contrib: 359.0 ± 2.0, Swimmer-v3, 1,000,000 steps, 3 seeds'
     """
     runs = f"{one.seeds} seeds" if one.seeds > 1 else "1 run"
@@ -59,7 +57,7 @@ def _exceptions(entries: Sequence[Tuned]) -> Section:
     rows = [
         {"task": one.id, "method": one.method, "peer": said(other), "gap": other.verdict(one)}
         for one in entries
-        for other in published.of(one)
+        for other in published(one)
         if other.verdict(one).startswith("below")
     ]
     unmeasured = [f"{one.method} on {one.id}" for one in entries if not one.returns]
@@ -97,9 +95,9 @@ def _theirs(entries: Sequence[Tuned]) -> Section:
             "source": other.source,
         }
         for one in entries
-        for other in published.of(one)
+        for other in published(one)
     ]
-    silent = sorted({short(one.env) for one in entries if not published.of(one)})
+    silent = sorted({short(one.env) for one in entries if not published(one)})
     text = [f"Some have no published number for one of the methods: {', '.join(silent)}."]
     return Section.of_rows("Beside published ones", text if silent else [], rows)
 

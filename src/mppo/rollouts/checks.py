@@ -31,11 +31,10 @@ def check(trajectories: Trajectories, name: str, seed: int, iteration: int, firs
     if found:
         t, order, e = min(found)
         field = list(fields)[order]
-        value, action = fields[field][e, t].tolist(), trajectories.actions[e, t].tolist()
         where = f"environment {first + e}, step {t} of iteration {iteration}"
         if field == "action":
-            _bad_action(name, action, where, seed)
-        _fault(name, field, value, where, seed, action)
+            _bad_action(name, trajectories.actions[e, t], where, seed)
+        fault(name, field, fields[field][e, t], where, seed, trajectories.actions[e, t])
 
 
 def bad_numbers(lane: Lane, name: str, where: str, seed: int) -> NoReturn:
@@ -44,24 +43,21 @@ def bad_numbers(lane: Lane, name: str, where: str, seed: int) -> NoReturn:
     Left alone, it would go on from there, or from the start pose, as if nothing had happened.
     """
     if not np.isfinite(lane.action).all():
-        _bad_action(name, lane.action.tolist(), where, seed)
-    _fault(name, "MuJoCo's warnings", lane.bad_numbers(), where, seed, lane.action.tolist())
+        _bad_action(name, lane.action, where, seed)
+    fault(name, "MuJoCo's warnings", lane.bad_numbers(), where, seed, lane.action)
 
 
-def not_finite(name: str, field: str, value: Any, where: str, seed: int, action: Any) -> NoReturn:
-    """Raise for a value that is not finite, found while a policy is evaluated."""
-    _fault(name, field, np.asarray(value).tolist(), where, seed, np.asarray(action).tolist())
-
-
-def _bad_action(name: str, action: Any, where: str, seed: int) -> NoReturn:
+def _bad_action(name: str, action: np.ndarray, where: str, seed: int) -> NoReturn:
     """The policy is to blame, not the environment."""
     raise LearningFault(
-        f'the policy put out an action that is not finite on "{name}": {action}; {where}, '
+        f'the policy put out an action that is not finite on "{name}": {action.tolist()}; {where}, '
         f"run seed {seed}"
     )
 
 
-def _fault(name: str, field: str, value: Any, where: str, seed: int, action: Any) -> NoReturn:
+def fault(name: str, field: str, value: Any, where: str, seed: int, action: Any) -> NoReturn:
+    """Raise for what an environment has answered."""
+    value, action = np.asarray(value).tolist(), np.asarray(action).tolist()
     raise EnvironmentFault(
         f'environment "{name}" broke its contract: {field} = {value}; {where}, run seed {seed}, '
         f"last action {action}"

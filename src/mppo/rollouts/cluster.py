@@ -18,9 +18,9 @@ from mppo.acting.actor import Acting
 from mppo.envs.recipe import WAY_OUT
 from mppo.errors import BadRequest, in_words
 from mppo.machine.threads import available_cores
-from mppo.rollouts.buffers import Buffers
+from mppo.rollouts.buffers import Buffers, buffers
 from mppo.rollouts.pool import Ready, WorkerDied
-from mppo.rollouts.worker import EpisodeJob, Job, Setup, Stepper, clear, count_filled
+from mppo.rollouts.worker import EpisodeJob, Job, Setup, Stepper
 
 NODE_WAIT = 300.0  # seconds that a run waits for a node when none is left
 ANSWER_WITHIN = 10.0  # seconds that a cluster has to take a connection
@@ -32,10 +32,12 @@ class RayStepper:
 
     def __init__(self, setup: Setup):
         self._stepper = Stepper(setup)
-        spaces = setup.spaces
-        sizes = (1, setup.steps, spaces.observation_size, spaces.head.size)
-        self._sizes, self._rows = sizes, Buffers(*sizes)
-        clear(self._rows)
+        self._rows = self._new_rows()
+
+    def _new_rows(self) -> Buffers:
+        rows = buffers(self._stepper.setup.spaces, 1, self._stepper.setup.steps)
+        rows.clear()
+        return rows
 
     def ready(self) -> Ready:
         """The first answer."""
@@ -43,14 +45,12 @@ class RayStepper:
 
     def carry_out(self, actor: Acting, job: Job | EpisodeJob) -> Any:
         """The result of a job, in arrays of its own."""
-        rows = Buffers(*self._sizes)
-        clear(rows)
-        self._rows = rows
-        return self._stepper.carry_out(actor, job, rows)
+        self._rows = self._new_rows()
+        return self._stepper.carry_out(actor, job, self._rows)
 
     def progress(self) -> int:
         """Steps of the job that have been taken."""
-        return count_filled(self._rows) + int(self._stepper.beats[0])
+        return self._rows.filled() + int(self._stepper.beats[0])
 
 
 class Cluster:
@@ -166,15 +166,10 @@ def _connect(ray: Any, address: str | None, wanted: int) -> None:
                 cpus, store = wanted or available_cores(), OBJECT_STORE
                 ray.init(num_cpus=cpus, include_dashboard=False, object_store_memory=store, **quiet)
             else:
-                _require_listener(address)
+                host, colon, port = address.rpartition(":")
+                if colon and "/" not in host and port.isdigit():  # Ray would try for minutes
+                    socket.create_connection((host, int(port)), timeout=ANSWER_WITHIN).close()
                 ray.init(address=address, **quiet)
     except (ConnectionError, TimeoutError, OSError, ValueError, RuntimeError) as error:
         reason = str(error).strip().splitlines()[0]
         raise BadRequest(f'no Ray cluster at "{address}": {reason}') from error
-
-
-def _require_listener(address: str) -> None:
-    """Raise where nobody listens: Ray itself would try for minutes."""
-    host, colon, port = address.rpartition(":")
-    if colon and "/" not in host and port.isdigit():
-        socket.create_connection((host, int(port)), timeout=ANSWER_WITHIN).close()

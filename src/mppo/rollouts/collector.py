@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,8 +22,7 @@ from mppo.errors import BadRequest
 from mppo.machine.seeding import Role, generator, integer
 from mppo.machine.sharing import CHUNK, share
 from mppo.rollouts import checks
-from mppo.rollouts.buffers import Buffers
-from mppo.rollouts.parking import Parking, open_episodes
+from mppo.rollouts.buffers import Arrays, Buffers, as_arrays, buffers, open_episodes, taken_out
 
 _NOTHING = np.zeros(0, np.float32)
 _TAKE_SEEDS = SyncVectorEnv | AsyncVectorEnv | CheckedVectorEnv | BatchVectorEnv
@@ -40,6 +40,7 @@ def limits_of(spaces: Spaces, clip: bool) -> Limits:
     return Limits(clip, _NOTHING, _NOTHING)
 
 
+@dataclass(eq=False)
 class Collector:
     """Rolls out one policy in E environments for T steps each.
 
@@ -49,30 +50,21 @@ class Collector:
     """
 
     envs: VectorEnv
-    seed: int
     spaces: Spaces
     steps: int
-    clip: bool
-    gamma: float
+    seed: int
+    episodes: str = "fresh"
+    clip: bool = False
+    gamma: float = 1.0
+    workers: int = 1
+    first: int = 0
+    """The number of the first environment, where others are collected elsewhere."""
 
-    def __init__(
-        self,
-        envs: VectorEnv,
-        spaces: Spaces,
-        steps: int,
-        seed: int,
-        episodes: str = "fresh",
-        clip: bool = False,
-        gamma: float = 1.0,
-        workers: int = 1,
-        first: int = 0,
-    ):
-        """`first` is the number of the first environment, where others are collected elsewhere."""
-        self.envs, self.spaces, self.steps, self.seed = envs, spaces, steps, seed
-        self.first = first
-        self.clip, self.gamma = clip, gamma
-        self._continues = episodes != "fresh"
-        self._parking = Parking() if episodes == "continue-per-path" else None
+    def __post_init__(self) -> None:
+        envs, spaces = self.envs, self.spaces
+        self._continues = self.episodes != "fresh"
+        self._per_path = self.episodes == "continue-per-path"
+        self._parked: dict[int, Arrays] = {}  # what paths left that are not rolled out now
         self._path: int | None = None
         self._iteration = 0
         self._earlier = self._no_earlier()
@@ -85,7 +77,7 @@ class Collector:
             )
         self._all_lanes = lanes_for(envs, spaces)
         self._lanes: Sequence[Lane] = ()  # those that can run the policy at hand
-        self._workers = max(1, min(workers, envs.num_envs))
+        self._workers = max(1, min(self.workers, envs.num_envs))
         self._pool = ThreadPoolExecutor(self._workers) if self._workers > 1 else None
         self._pending = np.zeros(envs.num_envs, bool)  # resets at the next step, NEXT_STEP only
 
@@ -116,13 +108,12 @@ class Collector:
                 take_up(self._lanes, self._now)  # stepped as a whole until now
         if not self._continues or path != self._path:
             self._switch(path, iteration)
-        if rows is None:
-            rows = Buffers(envs, self.steps, self.spaces.observation_size, self.spaces.head.size)
+        rows = rows or buffers(self.spaces, envs, self.steps)
         numbers = range(self.first, self.first + envs)
         streams = [generator(self.seed, Role.ACTIONS, iteration, e) for e in numbers]
         noise = [one.noise(stream, self.steps) for one, stream in zip(actors, streams, strict=True)]
         if self._lanes:
-            self._by_lane(self._lanes, actors, noise, rows)
+            self._by_lane(actors, noise, rows)
         elif self.mode == AutoresetMode.NEXT_STEP:
             self._in_turn(acting, np.stack(noise), rows)
         else:
@@ -135,36 +126,34 @@ class Collector:
 
     def _switch(self, path: int, iteration: int) -> None:
         """Go over to a path: to the episodes it left, where they are kept, else to new ones."""
-        kept = None
-        if self._parking is not None:
-            if self._path is not None and self._path >= 0:  # a race leaves nothing to go on with
-                self._parking.put(self._path, self._present())
-            kept = self._parking.take(path)
-        if kept is not None:
-            self._go_on_from(kept)
+        if self._per_path and self._path is not None and self._path >= 0:  # not what a race left
+            # copies, since the environments go on writing to these arrays
+            self._parked[self._path] = {n: np.array(a) for n, a in self._present().items()}
+        if path in self._parked:
+            self._go_on_from(self._parked.pop(path))
             return
         self._path, self._earlier = path, self._no_earlier()
         self._restart(iteration)
 
-    def get_state(self) -> dict[str, np.ndarray]:
+    def get_state(self) -> Arrays:
         """What goes on from one batch to the next; of environments that can tell."""
-        return self._present() | (self._parking.as_arrays() if self._parking else {})
+        return self._present() | as_arrays(self._parked)
 
-    def set_state(self, state: dict[str, np.ndarray]) -> None:
+    def set_state(self, state: Arrays) -> None:
         """Go on where `get_state` was called."""
-        present = state if self._parking is None else self._parking.read(state)
-        for parked in self._parking.states() if self._parking else ():
+        self._parked, present = taken_out(state) if self._per_path else ({}, state)
+        for parked in self._parked.values():
             self._go_on_from(parked)  # each is checked before any is used
         self._go_on_from(present)
 
-    def _present(self) -> dict[str, np.ndarray]:
+    def _present(self) -> Arrays:
         assert self._path is not None
         assert isinstance(self.envs, Resumable)
         state = {f"env.{name}": value for name, value in self.envs.get_state().items()}
         earlier = {f"earlier.{name}": value for name, value in self._earlier._asdict().items()}
         return state | earlier | {"now": self._now.copy(), "path": np.array(self._path)}
 
-    def _go_on_from(self, state: dict[str, np.ndarray]) -> None:
+    def _go_on_from(self, state: Arrays) -> None:
         cut = lambda prefix: {
             name.removeprefix(prefix): value
             for name, value in state.items()
@@ -183,8 +172,7 @@ class Collector:
     def forget(self) -> None:
         """Start new episodes at the next call."""
         self._path = None
-        if self._parking is not None:
-            self._parking.clear()
+        self._parked.clear()
 
     def _no_earlier(self) -> Earlier:
         zeros = np.zeros(self.envs.num_envs, np.float32)
@@ -204,40 +192,30 @@ class Collector:
         self._now[:] = self.spaces.flatten(observations, count)
         self._pending[:] = False
 
-    def _by_lane(
-        self,
-        lanes: Sequence[Lane],
-        actors: Sequence[Actor],
-        noise: list[np.ndarray],
-        rows: Buffers,
-    ) -> None:
+    def _by_lane(self, actors: Sequence[Actor], noise: list[np.ndarray], rows: Buffers) -> None:
         """Each environment by itself, in threads where physics lets others run meanwhile."""
-        if self._pool is None or not all(lane.parallel for lane in lanes):
-            for e, lane in enumerate(lanes):
-                self._advance(lane, e, actors[e], noise[e], rows, 0, self.steps)
-            return
+        alone = self._pool is None or not all(lane.parallel for lane in self._lanes)
+        chunk = self.steps if alone else CHUNK
 
-        def advance(piece: tuple[Lane, int, int]) -> tuple[Lane, int, int] | None:
-            lane, e, start = piece
-            stop = min(start + CHUNK, self.steps)
-            self._advance(lane, e, actors[e], noise[e], rows, start, stop)
-            return (lane, e, stop) if stop < self.steps else None
+        def advance(piece: tuple[int, int]) -> tuple[int, int] | None:
+            e, start = piece
+            stop = min(start + chunk, self.steps)
+            self._advance(e, actors[e], noise[e], rows, start, stop)
+            return (e, stop) if stop < self.steps else None
 
-        share(self._pool, self._workers, [(lane, e, 0) for e, lane in enumerate(lanes)], advance)
+        pieces = [(e, 0) for e in range(len(self._lanes))]
+        if self._pool is None or alone:
+            for piece in pieces:
+                advance(piece)
+        else:
+            share(self._pool, self._workers, pieces, advance)
 
     def _advance(
-        self,
-        lane: Lane,
-        e: int,
-        actor: Actor,
-        noise: np.ndarray,
-        rows: Buffers,
-        start: int,
-        stop: int,
+        self, e: int, actor: Actor, noise: np.ndarray, rows: Buffers, t: int, stop: int
     ) -> None:
-        limits = limits_of(self.spaces, self.clip)
+        """Rows t ... stop - 1 of environment e."""
+        lane, limits = self._lanes[e], limits_of(self.spaces, self.clip)
         parts = Rows(noise, rows.observations[e], rows.actions[e], rows.rewards[e])
-        t = start
         while t < stop:
             t += lane.run_steps(actor, limits, parts, t, stop)
             if lane.bad_numbers():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -31,60 +32,51 @@ class Episodes(NamedTuple):
     cut: np.ndarray  # whether it was stopped after LONGEST steps, without an end
 
 
+def place(number: int, episode: int, step: int) -> str:
+    """Where in an evaluation, in words."""
+    return f"environment {episode}, step {step} of the evaluation after iteration {number}"
+
+
+@dataclass(eq=False)
 class Evaluator:
     """Plays one episode in each of its environments, which must restart only when told."""
 
-    clip: bool
     envs: VectorEnv
-    seed: int
     spaces: Spaces
+    seed: int
+    clip: bool = False
+    workers: int = 1
+    watch: Callable[[], None] | None = None
+    """Called after every reset and step."""
 
-    def __init__(
-        self, envs: VectorEnv, spaces: Spaces, seed: int, clip: bool = False, workers: int = 1
-    ):
-        self.envs, self.spaces, self.seed, self.clip = envs, spaces, seed, clip
-        self.watch: Callable[[], None] | None = None  # called after every reset and step
-        self._lanes: Sequence[Lane] = lanes_for(envs, spaces)
-        self._workers = max(1, min(workers, envs.num_envs))
-        self._disabled = envs.metadata.get("autoreset_mode") == AutoresetMode.DISABLED
+    def __post_init__(self) -> None:
+        self._lanes: Sequence[Lane] = lanes_for(self.envs, self.spaces)
+        self._workers = max(1, min(self.workers, self.envs.num_envs))
+        self._disabled = self.envs.metadata.get("autoreset_mode") == AutoresetMode.DISABLED
 
     def close(self) -> None:
         """Release the environments."""
         self.envs.close()
 
     def play(
-        self, actor: Actor, number: int, episodes: int, deterministic: bool = False
+        self, actor: Actor, number: int, episodes: int, deterministic: bool = False, first: int = 0
     ) -> Episodes:
-        """The episodes of evaluation `number`; both modes start from the same states."""
+        """The episodes of evaluation `number`, or those from the `first` of them on.
+
+        Both modes start from the same states.
+        """
         if not episodes:
             return Episodes(np.zeros(0), np.zeros(0, int), np.zeros(0, bool))
-        count = self.envs.num_envs
+        count, numbers = self.envs.num_envs, range(first, first + episodes)
+        rounds = [numbers[n : n + count] for n in range(0, episodes, count)]
         if not runs(self._lanes, actor):
-            rounds = range(-(-episodes // count))
-            played = [self._in_step(actor, number, deterministic, n) for n in rounds]
-        else:
-            play = partial(self._episode, actor, number, deterministic)
-            rounds = [range(n, min(n + count, episodes)) for n in range(0, episodes, count)]
-            played = [self._by_lanes(play, some) for some in rounds]
-        return Episodes(*(np.concatenate(part)[:episodes] for part in zip(*played, strict=True)))
-
-    def one(self, actor: Actor, number: int, episode: int, deterministic: bool) -> Episodes:
-        """One episode of evaluation `number`, in the only environment that there is."""
-        if self._lanes:
-            return Episodes(*(np.array([part]) for part in self._episode(
-                actor, number, deterministic, episode)))  # fmt: skip
-        assert self.envs.num_envs == 1
-        return self._in_step(actor, number, deterministic, episode)
-
-    def _by_lanes(
-        self, play: Callable[[int], tuple[float, int, bool]], episodes: range
-    ) -> Episodes:
-        """At most as many episodes as there are lanes."""
-        if self._workers == 1 or not all(lane.parallel for lane in self._lanes):
-            played = [play(e) for e in episodes]
-        else:
-            with ThreadPoolExecutor(self._workers) as pool:
-                played = list(pool.map(play, episodes))
+            parts = [self._in_step(actor, number, deterministic, some[0]) for some in rounds]
+            return Episodes(*(np.concatenate(part)[:episodes] for part in zip(*parts, strict=True)))
+        play = partial(self._episode, actor, number, deterministic)
+        with ThreadPoolExecutor(self._workers) as pool:
+            parallel = self._workers > 1 and all(lane.parallel for lane in self._lanes)
+            each = pool.map if parallel else map
+            played = [one for some in rounds for one in each(play, some)]
         return Episodes(*map(np.array, zip(*played, strict=True)))
 
     def _watched(self) -> None:
@@ -108,7 +100,7 @@ class Evaluator:
         silence = np.zeros((BLOCK, self.spaces.head.outputs), np.float32)
         observations = np.empty((BLOCK, self.spaces.observation_size), np.float32)
         actions, rewards = np.empty((BLOCK, size), np.float32), np.empty(BLOCK)
-        where = f"environment {e}, step {{}} of the evaluation after iteration {number}"
+        where = partial(place, number, e)
         total, t = 0.0, 0
         while t < LONGEST:
             at = t % BLOCK
@@ -121,20 +113,20 @@ class Evaluator:
             total = sum(paid, total)
             t += steps
             if lane.bad_numbers():
-                checks.bad_numbers(lane, self.spaces.name, where.format(t - 1), self.seed)
+                checks.bad_numbers(lane, self.spaces.name, where(t - 1), self.seed)
             if not math.isfinite(total):
                 bad = next(n for n, reward in enumerate(paid) if not math.isfinite(reward))
-                place, action = where.format(t - steps + bad), actions[at + bad]
-                checks.not_finite(self.spaces.name, "reward", paid[bad], place, self.seed, action)
+                at_fault, action = where(t - steps + bad), actions[at + bad]
+                checks.fault(self.spaces.name, "reward", paid[bad], at_fault, self.seed, action)
             self._watched()
             if any(lane.ended()):
                 return total, t, False
         return total, t, True
 
-    def _in_step(self, actor: Actor, number: int, deterministic: bool, played: int = 0) -> Episodes:
+    def _in_step(self, actor: Actor, number: int, deterministic: bool, first: int) -> Episodes:
         """One episode in each environment, side by side."""
         count = self.envs.num_envs
-        episodes = range(played * count, (played + 1) * count)
+        episodes = range(first, first + count)
         seeds = [integer(self.seed, Role.EVALUATION_ENVIRONMENT, number, e) for e in episodes]
         seen, _ = self.envs.reset(seed=seeds_for(self.envs, seeds))
         self._watched()
@@ -180,10 +172,7 @@ class Evaluator:
         finite = np.isfinite(values)
         if finite.all():
             return
-        bad = np.flatnonzero(playing & ~finite.reshape(len(playing), -1).all(1))
-        if len(bad):
-            e = int(bad[0])
-            where = (
-                f"environment {episodes[e]}, step {t} of the evaluation after iteration {number}"
-            )
-            checks.not_finite(self.spaces.name, field, values[e], where, self.seed, actions[e])
+        bad = np.flatnonzero(playing & ~finite.reshape(len(playing), -1).all(1)).tolist()
+        if bad:
+            e, where = bad[0], place(number, episodes[bad[0]], t)
+            checks.fault(self.spaces.name, field, values[e], where, self.seed, actions[e])

@@ -60,24 +60,22 @@ class Place:
     steps: int = 0  # of the job, at that time
 
 
+@dataclass(eq=False)
 class Pool:
     """The workers of a run."""
 
-    def __init__(
-        self,
-        engine: Engine,
-        name: str,
-        count: int,
-        step_timeout: float,
-        say: Callable[[str], None],
-        start_timeout: float = START,
-    ):
-        self.name, self.count, self.step_timeout = name, count, step_timeout
+    engine: Engine
+    name: str
+    count: int
+    step_timeout: float
+    say: Callable[[str], None]
+    start_timeout: float = START
+
+    def __post_init__(self) -> None:
         self.deaths = 0  # of workers, so far
-        self._engine, self._say, self._start_timeout = engine, say, start_timeout
         self._places: list[Place] = []
         self._counts: Counter[Any] = Counter()
-        self._bound = True
+        self._prepared: Callable[[Worker, Any], Any] | None = None
 
     def carry_out(
         self, actor: Acting, jobs: Sequence[Any], prepared: Callable[[Worker, Any], Any] | None
@@ -87,17 +85,29 @@ class Pool:
         Job n goes to worker n modulo their number, and stays with it; without `prepared`, whoever
         has nothing left to do takes the next one. After any error all workers are ended.
         """
-        self._bound = prepared is not None
+        self._prepared = prepared
+        self._counts.clear()
+        done: dict[Any, Any] = {}
         try:
-            return self._carry_out(actor, jobs, prepared)
+            self._fit(len(jobs))
+            for n, job in enumerate(jobs):
+                self._places[n % len(self._places)].jobs.append(job)
+            while len(done) < len(jobs):
+                for place in [*self._places]:
+                    self._hand_out(place, actor)
+                busy = {p.worker: p for p in self._places if p.job is not None or not p.ready}
+                for worker in self.engine.wait(list(busy), PAUSE):
+                    self._take_answer(busy[worker], done)
+                self._look_for_silence()
         except BaseException:
             self.kill()
             raise
+        return [done[job] for job in jobs]
 
     def close(self) -> None:
         """End all workers, with time to close their environments."""
         self._places.clear()
-        self._engine.close()
+        self.engine.close()
 
     def kill(self) -> None:
         """End all workers at once."""
@@ -105,26 +115,9 @@ class Pool:
             place.worker.kill()
         self._places.clear()
 
-    def _carry_out(
-        self, actor: Acting, jobs: Sequence[Any], prepared: Callable[[Worker, Any], Any] | None
-    ) -> list[Any]:
-        self._counts.clear()
-        self._fit(len(jobs))
-        for n, job in enumerate(jobs):
-            self._places[n % len(self._places)].jobs.append(job)
-        done: dict[Any, Any] = {}
-        while len(done) < len(jobs):
-            for place in [*self._places]:
-                self._hand_out(place, actor, prepared)
-            busy = {p.worker: p for p in self._places if p.job is not None or not p.ready}
-            for worker in self._engine.wait(list(busy), PAUSE):
-                self._take_answer(busy[worker], done)
-            self._look_for_silence()
-        return [done[job] for job in jobs]
-
     def _fit(self, jobs: int) -> None:
         """As many workers as there is work and place for; those that never started go first."""
-        wanted = max(1, min(self._engine.room(self.count), jobs, self.count))
+        wanted = max(1, min(self.engine.room(self.count), jobs, self.count))
         while len(self._places) > wanted:
             idle = [place for place in self._places if not place.ready]
             if not idle:
@@ -132,21 +125,16 @@ class Pool:
             self._places.remove(idle[-1])
             idle[-1].worker.kill()
         while len(self._places) < wanted:
-            self._places.append(Place(self._engine.start(), deque(), time.monotonic()))
+            self._places.append(Place(self.engine.start(), deque(), time.monotonic()))
         for place in self._places:
             place.since = time.monotonic()
 
-    def _hand_out(
-        self, place: Place, actor: Acting, prepared: Callable[[Worker, Any], Any] | None
-    ) -> None:
-        if not place.ready or place.job is not None:
-            return
-        job = self._next_job(place)
-        if job is None:
+    def _hand_out(self, place: Place, actor: Acting) -> None:
+        if not place.ready or place.job is not None or (job := self._next_job(place)) is None:
             return
         place.job, place.since, place.steps = job, time.monotonic(), 0
         try:
-            place.worker.give(actor, prepared(place.worker, job) if prepared else job)
+            place.worker.give(actor, self._prepared(place.worker, job) if self._prepared else job)
         except WorkerDied as died:
             self._replace(place, died)
 
@@ -154,8 +142,8 @@ class Pool:
         if place.jobs:
             return place.jobs.popleft()
         for other in self._places:  # one that has not started yet would keep all waiting
-            late = not other.ready and (other.replaces or self._engine.moves_work)
-            if other.jobs and (late or not self._bound):
+            late = not other.ready and (other.replaces or self.engine.moves_work)
+            if other.jobs and (late or self._prepared is None):
                 return other.jobs.popleft()
         return None
 
@@ -194,12 +182,12 @@ class Pool:
                 f'environment "{self.name}" ended its worker {count} times {where}: the last time '
                 f"{died}"
             )
-        self._say(
+        self.say(
             f'a worker of "{self.name}" ended {where} ({died}); its part is computed again '
             f"({self.deaths} so far)"
         )
         jobs = deque([job, *place.jobs]) if job is not None else place.jobs
-        self._places.append(Place(self._engine.start(), jobs, time.monotonic(), replaces=True))
+        self._places.append(Place(self.engine.start(), jobs, time.monotonic(), replaces=True))
 
     def _look_for_silence(self) -> None:
         """Raise for a step that takes too long, and where no worker starts."""
@@ -217,7 +205,7 @@ class Pool:
                     f"than {duration(limit)}; --step-timeout says how long a step may take"
                 )
         working = any(place.ready for place in self._places)
-        if not working and all(now - p.since > self._start_timeout for p in self._places):
+        if not working and all(now - p.since > self.start_timeout for p in self._places):
             raise WorkersLost(
-                f'no worker of "{self.name}" was ready within {duration(self._start_timeout)}'
+                f'no worker of "{self.name}" was ready within {duration(self.start_timeout)}'
             )

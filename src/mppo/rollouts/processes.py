@@ -25,19 +25,9 @@ import numpy as np
 from mppo.acting.actor import Acting
 from mppo.algorithm.types import Earlier, Trajectories
 from mppo.errors import BadRequest, in_words
+from mppo.rollouts.buffers import SharedBatch
 from mppo.rollouts.pool import Ready, WorkerDied
-from mppo.rollouts.shared_memory import Layout, SharedBatch, layout_of
-from mppo.rollouts.worker import (
-    Collected,
-    EpisodeJob,
-    Failed,
-    Job,
-    Setup,
-    Stepper,
-    clear,
-    count_filled,
-    failed,
-)
+from mppo.rollouts.worker import Collected, EpisodeJob, Failed, Job, Setup, Stepper, failed
 
 PATIENCE = 5.0  # seconds that a worker has for closing its environments
 _DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of Linux's prctl
@@ -64,8 +54,7 @@ class Processes:
             raise BadRequest(UNGUARDED)
         self._setup = bytes(ForkingPickler.dumps(setup))
         self._needs_main = setup.recipe.needs_main()
-        self._layout = layout_of(setup.spaces, envs, setup.steps)
-        self._batch = SharedBatch(self._layout)
+        self._batch, self._envs = SharedBatch(setup.spaces, envs, setup.steps), envs
         self._alive: list[ProcessWorker] = []
         # also where nobody calls close: when this is given up, and before the interpreter ends
         self._end = util.Finalize(self, _end, (self._alive, self._batch), exitpriority=100)
@@ -79,9 +68,10 @@ class Processes:
         slot = min(set(range(len(self._alive) + 1)) - {worker.slot for worker in self._alive})
         context = multiprocessing.get_context("spawn")
         ours, theirs = context.Pipe()
+        in_main_thread = threading.current_thread() is threading.main_thread()
         process = context.Process(
             target=serve,
-            args=(theirs, self._layout, self._batch.name, slot, _in_main_thread()),
+            args=(theirs, self._envs, self._batch.name, slot, in_main_thread),
             name=f"mppo-worker-{slot}",
         )
         with contextlib.nullcontext() if self._needs_main else _without_main():
@@ -118,7 +108,7 @@ class ProcessWorker:
         """Hand over a job; the policy goes with it only where it is another."""
         self._job = job
         if isinstance(job, Job):
-            clear(self._batch.rows(job.environment))  # what is there is of the batch before
+            self._batch.rows(job.environment).clear()  # what is there is of the batch before
         try:
             self.connection.send((None if actor is self._actor else actor, job))
         except OSError as error:
@@ -137,14 +127,13 @@ class ProcessWorker:
             return said
         assert isinstance(self._job, Job)
         rows = self._batch.rows(self._job.environment)
-        fields = {name: getattr(rows, name) for name in Trajectories._fields[:-1]}
-        return Collected(Trajectories(**fields, earlier=said.earlier), said.state)
+        return Collected(Trajectories(*rows, said.earlier), said.state)
 
     def progress(self) -> int:
         """Steps of the job that have been taken."""
         if isinstance(self._job, Job):
-            return count_filled(self._batch.rows(self._job.environment))
-        return int(self._batch.arrays["beats"][self.slot])
+            return self._batch.rows(self._job.environment).filled()
+        return int(self._batch.beats(self.slot)[0])
 
     def kill(self) -> None:
         """End it at once, with all that its environments started."""
@@ -180,7 +169,7 @@ def _end(alive: list[ProcessWorker], batch: SharedBatch) -> None:
     batch.close()
 
 
-def serve(theirs: Any, layout: Layout, name: str, slot: int, dies_with_thread: bool) -> None:
+def serve(theirs: Any, envs: int, name: str, slot: int, dies_with_thread: bool) -> None:
     """The life of a worker process."""
     _prepare(slot, dies_with_thread)
     try:
@@ -192,8 +181,8 @@ def serve(theirs: Any, layout: Layout, name: str, slot: int, dies_with_thread: b
         )
         theirs.send(Failed("BadRequest", text))
         return
-    batch = SharedBatch(layout, name)
-    stepper.beats = batch.arrays["beats"][slot : slot + 1]
+    batch = SharedBatch(stepper.setup.spaces, envs, stepper.setup.steps, name)
+    stepper.beats = batch.beats(slot)
     theirs.send(Ready())
     with contextlib.suppress(EOFError, OSError):  # the parent has ended: so does this
         _work(theirs, stepper, batch)
@@ -223,16 +212,13 @@ def _prepare(slot: int, dies_with_thread: bool) -> None:
     if hasattr(os, "setsid"):
         os.setsid()
     for number in (signal.SIGINT, signal.SIGTERM):  # the parent finishes the iteration first
-        signal.signal(number, _pass)  # SIG_IGN would be inherited by what environments start
+        # SIG_IGN would be inherited by what environments start
+        signal.signal(number, lambda number, frame: None)
     threading.Thread(target=_watch, args=(parent.sentinel,), daemon=True).start()
     if sys.platform == "linux" and dies_with_thread:  # for code that keeps the interpreter's lock
         ctypes.CDLL(None).prctl(_DEATH_SIGNAL, signal.SIGKILL)
     if slot:
         warnings.simplefilter("ignore")  # the first one says what there is to say
-
-
-def _pass(number: int, frame: Any) -> None:
-    """Take no notice of a signal."""
 
 
 def _watch(parent: Any) -> None:
@@ -246,10 +232,6 @@ def _kill_group(leader: int) -> None:
     if hasattr(os, "killpg"):
         with contextlib.suppress(OSError):
             os.killpg(leader, signal.SIGKILL)
-
-
-def _in_main_thread() -> bool:
-    return threading.current_thread() is threading.main_thread()
 
 
 @contextlib.contextmanager

@@ -19,7 +19,7 @@ from mppo.envs.recipe import Recipe, number
 from mppo.errors import FAULTS, EnvironmentFault, display_hint, in_words
 from mppo.rollouts.buffers import Buffers
 from mppo.rollouts.collector import Collector
-from mppo.rollouts.evaluator import Episodes, Evaluator
+from mppo.rollouts.evaluator import Episodes, Evaluator, place
 
 
 @dataclass(frozen=True)
@@ -80,10 +80,7 @@ class EpisodeJob(NamedTuple):
 
     def where(self, step: int) -> str:
         """The place in words."""
-        return (
-            f"environment {self.episode}, step {step} of the evaluation after iteration "
-            f"{self.number}"
-        )
+        return place(self.number, self.episode, step)
 
 
 class Collected(NamedTuple):
@@ -139,7 +136,7 @@ class Stepper:
         except (KeyboardInterrupt, MemoryError):
             raise
         except BaseException as error:  # SystemExit too: an environment must not end a run quietly
-            return failed(error, self.setup.recipe.name, job.where(count_filled(rows)))
+            return failed(error, self.setup.recipe.name, job.where(rows.filled()))
 
     def close(self) -> None:
         """Close all environments."""
@@ -152,59 +149,36 @@ class Stepper:
         if job.anew and e in self._collectors:
             self._collectors.pop(e).close()
         if e not in self._collectors:
-            self._collectors[e] = self._collector(e)
+            own, setup = self.setup.recipe.vector(e), self.setup
+            how = setup.spaces, setup.steps, setup.seed, setup.episodes, setup.clip, setup.gamma
+            self._collectors[e] = Collector(own, *how, first=e)
         collector = self._collectors[e]
         if job.state is not None:
             collector.set_state(job.state)
         for stretch in job.before:
-            clear(rows)
+            rows.clear()
             again, collector.gamma = cast(Actor, Recorded(stretch.actions)), stretch.gamma
             collector(again, stretch.path, stretch.iteration, rows)
         if job.restart:
             collector.forget()
-        clear(rows)
+        rows.clear()
         collector.gamma = job.gamma
         if isinstance(actor, Ensemble):  # a race: every environment has a policy of its own
             actor = actor.actors[job.environment]
         trajectories = collector(actor, job.path, job.iteration, rows)
         return Collected(trajectories, collector.get_state() if self.setup.tells else None)
 
-    def _collector(self, e: int) -> Collector:
-        setup = self.setup
-        return Collector(
-            setup.recipe.vector(e),
-            setup.spaces,
-            setup.steps,
-            setup.seed,
-            setup.episodes,
-            setup.clip,
-            setup.gamma,
-            first=e,
-        )
-
     def _play(self, actor: Actor, job: EpisodeJob) -> Episodes:
         setup = self.setup
         if self._evaluator is None:
             envs = setup.recipe.vector()
-            self._evaluator = Evaluator(envs, setup.spaces, setup.seed, setup.clip)
-            self._evaluator.watch = self._beat
+            evaluator = Evaluator(envs, setup.spaces, setup.seed, setup.clip, watch=self._beat)
+            self._evaluator = evaluator
         number(self._evaluator.envs, job.episode)
-        return self._evaluator.one(actor, *job)
+        return self._evaluator.play(actor, job.number, 1, job.deterministic, job.episode)
 
     def _beat(self) -> None:
         self.beats += 1
-
-
-def clear(rows: Buffers) -> None:
-    """Make rows of a stretch tell apart what is filled and what is not."""
-    rows.actions[:] = np.nan
-    rows.terminated[:] = False
-    rows.truncated[:] = False
-
-
-def count_filled(rows: Buffers) -> int:
-    """How many steps of a stretch have been taken, while or after it is filled."""
-    return int(np.count_nonzero(~np.isnan(rows.actions[..., 0])))
 
 
 def failed(error: BaseException, name: str, where: str) -> Failed:

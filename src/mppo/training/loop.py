@@ -7,6 +7,7 @@ import importlib.metadata
 import platform
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import InitVar, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,6 @@ from mppo.files.run_directory import RunDirectory
 from mppo.loggers import Loggers, Record
 from mppo.machine.signals import Interrupts
 from mppo.training.options import Options
-from mppo.training.plan import Plan, plan
 from mppo.training.run import Row, Run
 
 Function = Callable[[str, Row], bool | None]
@@ -31,30 +31,21 @@ SAVE_EVERY = 60.0  # seconds that are lost at most, where saving does not change
 RESET_EVERY = 10  # iterations between checkpoints, where it does
 
 
+@dataclass(eq=False)
 class Training:
     """The loop around a run: rows written, checkpoints saved, callbacks called."""
 
+    run: Run
     directory: RunDirectory | None
     method_name: str
-    run: Run
     options: Options
-    plan: Plan
-    rows: History
-    stopped: bool
+    earlier: InitVar[History | None] = None
 
-    def __init__(
-        self,
-        run: Run,
-        directory: RunDirectory | None,
-        method_name: str,
-        options: Options,
-        earlier: History | None = None,
-    ):
-        self.run, self.directory, self.method_name = run, directory, method_name
-        self.options, self.plan = options, plan(None, run.steps)
-        self.rows = History(*map(list, earlier or History([], [], [])))
+    def __post_init__(self, earlier: History | None) -> None:
+        self.steps: int = self.run.steps  # after which the run in the directory is finished
+        self.rows: History = History(*map(list, earlier or History([], [], [])))
         self._read_rows()
-        self.stopped = False  # by a callback
+        self.stopped: bool = False  # by a callback
         self.took: Row = {}  # the row of timing.jsonl of the last iteration
         self._saved_at, self._saved = time.monotonic(), -1
 
@@ -85,41 +76,37 @@ class Training:
         if directory is None or not directory.finished:
             self._iterate(callbacks.as_callback(callback), interrupts)
             self.save(at_end=self.stopped)
-            if directory is None:
-                pass
-            elif self.stopped or run.iteration * run.method.batch_size >= self.plan.steps:
-                self._finish(self.stopped)
-            else:
-                directory.event("stopped", iteration=run.iteration)
+            if not self.stopped and run.iteration * run.method.batch_size < self.steps:
+                self._event("stopped")
+            elif directory is not None:
+                self._finish(directory)
         self._read_rows()
         agent = run.agent()
         agent.metrics, agent.evaluations = self.rows.metrics, self.rows.evaluations
         return agent
 
+    def _event(self, what: str, **details: Any) -> None:
+        """Note that something happened, where there is a directory."""
+        if self.directory is not None:
+            self.directory.event(what, iteration=self.run.iteration, **details)
+
     def _iterate(self, callback: callbacks.Callback, interrupts: Interrupts | None) -> None:
-        run, logs = self.run, self._begin_logs()
+        run, logs = self.run, Loggers(self.options.loggers)
+        if self.options.loggers:
+            logs.start(self.description(), self.folder, self.rows)
         with contextlib.ExitStack() as ending:
-            if logs is not None:
-                ending.callback(logs.close)
+            ending.callback(logs.close)
             callback.training = self
             callback.on_training_start()
             ending.callback(callback.on_training_end)
             while run.iteration < run.iterations and not self.stopped:
                 if interrupts is not None and interrupts.received is not None:
                     break
-                row, evaluation, timing = self._step()
-                if logs is not None:
-                    logs(Record(row, timing, evaluation))
+                row, evaluation = self._step()
+                logs(Record(row, self.took, evaluation))
                 self._call(callback, row, evaluation)
                 if self._save_due():
                     self.save()
-
-    def _begin_logs(self) -> Loggers | None:
-        if not self.options.loggers:
-            return None
-        logs = Loggers(self.options.loggers)
-        logs.start(self.description(), self.folder, self.rows)
-        return logs
 
     def _call(self, callback: callbacks.Callback, row: Row, evaluation: Row | None) -> None:
         """Tell the callback; whatever it raises or does to the rows, the run is not lost."""
@@ -128,15 +115,11 @@ class Training:
             if evaluation is not None:
                 self.stopped |= callback("evaluation", {**evaluation}) is False
         except Exception as error:
-            if self.directory is not None:
-                message = f"{type(error).__name__}: {error}"
-                self.directory.event(
-                    "callback failed", iteration=self.run.iteration, message=message
-                )
+            self._event("callback failed", message=f"{type(error).__name__}: {error}")
             self.save()
             raise
 
-    def _step(self) -> tuple[Row, Row | None, Row]:
+    def _step(self) -> tuple[Row, Row | None]:
         """One iteration and, where it is due, an evaluation; their rows are written."""
         started, before = time.perf_counter(), self.run.iteration
         try:
@@ -150,31 +133,27 @@ class Training:
                 self.save()  # the iteration that failed is the only one to be done again
             raise
         self._note()
-        self.took = timing = {
+        self.took = {
             "iteration": row["iteration"],
             "steps": row["steps"],
             "simulation": self.run.simulation,
             "learning": learnt - started - self.run.simulation,
             "evaluation": time.perf_counter() - learnt,
         }
-        if self.directory is None:
-            self.rows.metrics.append(row)
-            self.rows.timing.append(timing)
-            self.rows.evaluations.extend([] if evaluation is None else [evaluation])
-        else:  # the rows are in files, and memory does not grow
-            self.directory.append("metrics.jsonl", row)
-            self.directory.append("timing.jsonl", timing)
-            if evaluation is not None:
-                self.directory.append("evaluations.jsonl", evaluation)
-        return row, evaluation, timing
+        rows = {"metrics": row, "timing": self.took}
+        rows |= {} if evaluation is None else {"evaluations": evaluation}
+        for log, one in rows.items():
+            if self.directory is None:
+                getattr(self.rows, log).append(one)
+            else:  # in files, so that memory does not grow
+                self.directory.append(f"{log}.jsonl", one)
+        return row, evaluation
 
     def _note(self) -> None:
         """Write down what was said of workers."""
         notes, self.run.notes = self.run.notes, []
-        if self.directory is None:
-            return
         for note in notes:
-            self.directory.event("workers", iteration=self.run.iteration, message=note)
+            self._event("workers", message=note)
 
     def _at_boundary(self) -> bool:
         """Whether the run may be saved now without changing it."""
@@ -182,11 +161,9 @@ class Training:
         return self.run.resumes_bitwise or n % (self.options.checkpoint_every or RESET_EVERY) == 0
 
     def _save_due(self) -> bool:
-        if not self.run.resumes_bitwise:
-            return self._at_boundary()
-        if every := self.options.checkpoint_every:
-            return self.run.iteration % every == 0
-        return time.monotonic() - self._saved_at > SAVE_EVERY
+        if self.run.resumes_bitwise and not self.options.checkpoint_every:
+            return time.monotonic() - self._saved_at > SAVE_EVERY
+        return self.run.iteration % (self.options.checkpoint_every or RESET_EVERY) == 0
 
     def save(self, at_end: bool = False) -> None:
         """Write a checkpoint unless the newest is of this iteration.
@@ -212,15 +189,14 @@ class Training:
         folder = self.directory.path / "fault"
         with reported(folder):
             folder.mkdir(exist_ok=True)
-        self.directory.event("fault", iteration=self.run.iteration, message=str(fault))
+        self._event("fault", message=str(fault))
         if isinstance(fault, LearningFault) and self.run.trajectories is not None:
             content = checkpoints.as_bytes(self.run.trajectories)
             write_atomically(folder / "batch.safetensors", content)
 
-    def _finish(self, stopped: bool) -> None:
+    def _finish(self, directory: RunDirectory) -> None:
         """Write what is only known at the end; `final.json` last."""
-        run, directory = self.run, self.directory
-        assert directory is not None
+        run = self.run
         if run.visits is not None:
             layout: Any = run.collector.envs.layout  # type: ignore
             maze = {"walls": layout.walls.astype(int), "start": layout.start, "goal": layout.goal}
@@ -230,12 +206,12 @@ class Training:
         final = {
             "iterations": run.iteration,
             "steps": run.iteration * run.method.batch_size,
-            "stopped_by_callback": stopped,
+            "stopped_by_callback": self.stopped,
             "evaluation": {key: last.get(key) for key in ("steps", "path", "mean_return")},
             "state_sha256": run.digest(),
         }
         directory.write("final.json", final)
-        directory.event("finished", iteration=run.iteration)
+        self._event("finished")
 
 
 def describe(run: Run, method_name: str) -> Row:

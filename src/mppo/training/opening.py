@@ -16,7 +16,6 @@ from mppo.algorithm.iteration import State
 from mppo.algorithm.methods import Method
 from mppo.algorithm.policies import Architecture
 from mppo.algorithm.population import member
-from mppo.algorithm.styles import ALIKE
 from mppo.envs.recorded import recorded_source
 from mppo.envs.source import AnyEnv, EnvSource
 from mppo.errors import BadRequest, CheckpointError
@@ -26,9 +25,10 @@ from mppo.files.model_file import Saved
 from mppo.machine.lazy import jax
 from mppo.machine.threads import available_cores
 from mppo.rollouts.evaluator import Episodes, Evaluator
-from mppo.training.preparation import prepared
+from mppo.training.evaluating import style_of
 from mppo.training.programs import programs
 from mppo.training.run import Run
+from mppo.training.validation import prepared
 
 AT_ONCE = 10  # environments of an evaluation, where the run itself had none
 
@@ -69,19 +69,10 @@ class Opened(NamedTuple):
             i, policy = path, member(self.state.population.policy, path)  # type: ignore
         else:
             raise BadRequest(f"path is {path}; the run has the paths 0 ... {self.method.paths - 1}")
-        styles, style = self.method.styles, ALIKE
-        if styles:
-            style = styles[int(self.state.population.style[int(i)])]
-        agent = Agent(
-            self.method,
-            self.task.spaces,
-            self.architecture,
-            jax.device_get(policy),
-            self.described["seed"],
-            self.described["clip_actions"],
-            int(i),
-            style,
-        )
+        made_for = self.method, self.task.spaces, self.architecture
+        seed, clip = self.described["seed"], self.described["clip_actions"]
+        style = style_of(self.method, self.state, int(i))
+        agent = Agent(*made_for, jax.device_get(policy), seed, clip, int(i), style)
         rows = reader.history(self.directory)
         agent.metrics, agent.evaluations = rows.metrics, rows.evaluations
         return agent
@@ -131,7 +122,7 @@ def restored_run(
     about = saved.described
     old = described(about, allow_imports, other_env=env is not None)
     on = recorded_source(about, env, wrappers, allow_imports)
-    done = saved.data.get("iteration")
+    done = saved.checkpoint.data.get("iteration")
     steps = old.method.batch_size * max(1, done if isinstance(done, int) else 1)
     same = on.horizon == about.get("horizon")  # in another environment, J may count otherwise
     settled = old.unfinished if same else None

@@ -11,12 +11,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Literal
 
+from mppo.errors import BadRequest
 from mppo.files.evaluation import Evaluation
 
 if TYPE_CHECKING:
     from mppo.algorithm.methods import Method
     from mppo.envs.source import AnyEnv
     from mppo.training.run import Run
+
+ENGINES = ("local", "ray")
 
 
 @dataclass(frozen=True)
@@ -53,6 +56,14 @@ class Options:
     loggers: tuple[Any, ...] = ()
     """Where else the numbers go as they come: those of `mppo.loggers`, or your own."""
 
+    def __post_init__(self) -> None:
+        if not self.step_timeout > 0:
+            raise BadRequest(f"step_timeout is {self.step_timeout}; give seconds, above 0")
+        if self.engine not in ENGINES:
+            raise BadRequest(f'engine is "{self.engine}"; allowed: {", ".join(ENGINES)}')
+        if self.address is not None and self.engine == "local":
+            raise BadRequest("address is of a Ray cluster; add --engine ray")
+
     @classmethod
     def among(cls, given: Mapping[str, Any]) -> Options:
         """The options among names and values; a list becomes a tuple."""
@@ -75,11 +86,7 @@ class Options:
         """A run of a method on an environment, at its beginning."""
         from mppo.envs.source import env_source  # they are not needed for a help text
         from mppo.training.run import Run
-        from mppo.training.workers import WorkerOptions
 
-        workers = WorkerOptions(self.step_timeout, self.engine, self.address)
         wrappers: Any = self.wrappers  # callables: the command line has imported them by now
         on = env_source(env, wrappers=wrappers, **(env_kwargs or {}))
-        return Run(
-            method, on, self.steps, self.seed, self.evaluation, self.workers, options=workers
-        )
+        return Run(method, on, self.steps, self.seed, self.evaluation, self.workers, options=self)

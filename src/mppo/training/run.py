@@ -17,10 +17,9 @@ from mppo.algorithm.iteration import State, iterate
 from mppo.algorithm.methods import Method
 from mppo.algorithm.performance import Unfinished
 from mppo.algorithm.policies import Architecture
-from mppo.algorithm.styles import ALIKE, Style
 from mppo.algorithm.types import Trajectories
 from mppo.envs.source import EnvSource
-from mppo.errors import CheckpointError, LearningFault
+from mppo.errors import LearningFault
 from mppo.files import checkpoints
 from mppo.files.checkpoints import Checkpoint
 from mppo.files.evaluation import Evaluation
@@ -30,12 +29,12 @@ from mppo.machine.seeding import Role, sequence
 from mppo.machine.threads import available_cores
 from mppo.rollouts.collector import Collector
 from mppo.rollouts.distributed import DistributedCollector
-from mppo.training import alterations, snapshots, validation, visits
-from mppo.training.evaluating import Evaluating
-from mppo.training.preparation import prepared
+from mppo.rollouts.evaluator import Evaluator
+from mppo.training import evaluating, snapshots, validation
+from mppo.training.evaluating import style_of
+from mppo.training.options import Options
 from mppo.training.programs import Programs, programs
-from mppo.training.recent import Recent
-from mppo.training.workers import Measured, WorkerOptions, collector_of, steppers_of
+from mppo.training.workers import collector_of, first_batch
 
 Row = dict[str, Any]
 
@@ -43,7 +42,8 @@ Row = dict[str, Any]
 class Run:
     """A method on a task: `iterate` and `evaluate` give rows, `snapshot` and `restore` its all.
 
-    `unfinished` is what was settled when the run was begun; without it, it is settled now.
+    `unfinished` is what was settled when the run was begun; without it, it is settled now. Of the
+    `options`, those of workers hold.
     """
 
     evaluation: Evaluation
@@ -51,14 +51,16 @@ class Run:
     clip: bool
     architecture: Architecture
     workers: int
-    simulation: float
-    doing: str
+    simulation: float = 0.0  # seconds that the last rollout took
+    doing: str = "compiling the first programs"  # for whoever watches
     iterations: int
     steps: int
     envs: int
     task: EnvSource
-    iteration: int
+    iteration: int = 0  # how many are done
     unfinished: Unfinished
+    here: bool = False  # whether anything was collected in these environments
+    said_cut: bool = False  # that evaluations were stopped before their end
 
     def __init__(
         self,
@@ -69,10 +71,10 @@ class Run:
         evaluation: Evaluation,
         workers: int = 0,
         unfinished: Unfinished | None = None,
-        options: WorkerOptions = WorkerOptions(),  # noqa: B008  (frozen)
+        options: Options = Options(),  # noqa: B008  (frozen)
     ):
         validation.check(method, steps, seed, evaluation, workers)
-        on = prepared(method, on)
+        on = validation.prepared(method, on)
         validation.refuse_sharing(on, method, evaluation)
         self._method, self.task, self.seed, self.evaluation = method, on, int(seed), evaluation
         self.steps, self.iterations = steps, math.ceil(steps / method.batch_size)
@@ -84,20 +86,16 @@ class Run:
         self.programs: Programs = programs(method, self.architecture, self.unfinished)
         key = jax.random.key(int(sequence(seed, Role.PARAMETERS).generate_state(1)[0]))
         self.state: State = self.programs.init(key)
-        self.iteration = 0  # how many are done
         self.workers, self._wanted = workers or available_cores(), workers
-        self.options: WorkerOptions = options
+        self.options: Options = options
         self._undecided = not workers  # whether processes would pay
         self.notes: list[str] = []  # what was said of workers, until somebody takes it
-        self.doing = "compiling the first programs"  # for whoever watches
-        self.simulation = 0.0  # seconds that the last rollout took
         self.trajectories: Trajectories | None = None  # of the last iteration
         self.visits: np.ndarray | None = None  # [K, rows, columns], where there are cells to count
         self._collector: Collector | DistributedCollector | None = None
-        self._evaluating = Evaluating()
-        self._previous: int | None = None  # the pick before
-        self._recent = Recent()
-        self._here = False  # whether anything was collected in these environments
+        self.evaluator: Evaluator | None = None  # made when first needed; workers have their own
+        self.previous: int | None = None  # the pick before
+        self.recent: snapshots.Recent = snapshots.Recent()
         self._check: theorem.Check | None = None
         self._learnt = False  # in this process: the first time, the update is compiled
 
@@ -126,7 +124,11 @@ class Run:
     @property
     def steppers(self) -> tuple[int, str]:
         """How many of what step the environments, as far as that is settled."""
-        return steppers_of(self, self._wanted)
+        if self.options.engine == "ray":
+            return self._wanted or self.envs, "Ray actor"
+        if self.task.native:
+            return self.workers, "thread"
+        return min(max(self._wanted, 1), self.envs), "process"
 
     def iterate(self) -> Row:
         """One iteration of Algorithm 1 and its row, of plain values."""
@@ -137,7 +139,7 @@ class Run:
         now = validation.rates_at(self.method, self.iteration / self.iterations)
         if now and not measuring:
             learn = partial(learn, rates={name: np.float32(one) for name, one in now.items()})
-        previous = self._previous
+        previous = self.previous
         try:
             asked = partial(self.programs.races, self.state)
             if race.due(self.method, self.architecture, self.iteration, asked):
@@ -145,11 +147,11 @@ class Run:
             else:
                 self.state, metrics = iterate(self._pick, self._collect, learn, self.state)
         except BaseException:  # nothing has changed: it may be saved, and tried again
-            self._previous = previous
+            self.previous = previous
             raise
         row = jax.device_get(metrics)
         if not row.pop("finite"):
-            self._previous = previous
+            self.previous = previous
             raise LearningFault(
                 f"iteration {self.iteration} on {self.task.name} made path {int(row['picked'])} "
                 "not finite; the state before it was kept. Where there is a run directory, the "
@@ -157,13 +159,13 @@ class Run:
             )
         self.iteration += 1
         assert self.trajectories is not None
-        self._recent.take(self.trajectories)
+        self.recent.take(self.trajectories)
         made = {
             "iteration": self.iteration - 1,
             "steps": self.iteration * self.method.batch_size,
             **row,
             **now,
-            **self._recent.row(),
+            **self.recent.row(),
             **theorem.row(self._check),
         }
         return plain(made)
@@ -180,39 +182,32 @@ class Run:
             for policy, number in zip(policies, host.style, strict=True)
         ]
         self.collector.forget()  # the episodes of other policies are none of theirs
-        self.trajectories, self._here = self.collector(actors, -1, self.iteration), True
+        self.trajectories, self.here = self.collector(actors, -1, self.iteration), True
         self.simulation = time.perf_counter() - started
-        self._check = self._previous = None
+        self._check = self.previous = None
         return self.programs.finish(state, ran, self.trajectories)
 
     def _pick(self, state: State):
         """Lines 2-4, with Theorem 1 checked against what the rule saw."""
         i, policy = self.programs.pick(state)
-        rule, before, self._previous = self.method.picking, self._previous, int(i)
-        self._check = theorem.seen(rule, state.population, before, self._previous)
+        rule, before, self.previous = self.method.picking, self.previous, int(i)
+        self._check = theorem.seen(rule, state.population, before, self.previous)
         return i, policy
-
-    def style_of(self, path: int) -> Style:
-        """How a path explores."""
-        if not self.method.styles:
-            return ALIKE
-        return self.method.styles[int(self.state.population.style[path])]
 
     def _collect(self, policy, path: int, iteration: int) -> Trajectories:
         started = time.perf_counter()
         self.doing = f"collecting with path {path}"
-        actor = Actor(self.architecture, policy, self.style_of(path))
-        collector, measured = self.collector, None
-        if self._undecided and not self.task.native and isinstance(collector, Collector):
-            measured = Measured(actor, self.task.spaces)
-        self._undecided = False
-        self.trajectories, self._here = collector(actor, path, iteration), True
-        if measured is not None and isinstance(collector, Collector):
-            self._collector = measured.reconsidered(self, collector, path, self.trajectories)
-        if (maze := visits.maze_of(collector)) is not None:
+        actor = Actor(self.architecture, policy, style_of(self.method, self.state, path))
+        collector, undecided, self._undecided = self.collector, self._undecided, False
+        if undecided and not self.task.native and isinstance(collector, Collector):
+            self.trajectories, self._collector = first_batch(self, collector, actor, path)
+        else:
+            self.trajectories = collector(actor, path, iteration)
+        self.here = True
+        if (maze := snapshots.maze_of(collector)) is not None:
             if self.visits is None:
-                self.visits = np.zeros(visits.shape_of(maze, self.method.paths), np.int64)
-            visits.add(self.visits, maze, path, self.trajectories)
+                self.visits = snapshots.no_visits(maze, self.method.paths)
+            snapshots.count_visits(self.visits, maze, path, self.trajectories)
         self.simulation = time.perf_counter() - started
         self.doing = f"improving path {path}" if self._learnt else "compiling the update"
         self._learnt = True
@@ -228,13 +223,13 @@ class Run:
     def evaluate(self) -> Row:
         """Episodes of the policy that would be picked now: their row, of plain values."""
         self.doing = "evaluating"
-        return self._evaluating.row(self)
+        return evaluating.row(self)
 
     def agent(self) -> Agent:
         """The policy that the picking rule reports now, ready to act."""
         i, policy = self.programs.report(self.state)
         made_for = self.method, self.task.spaces, self.architecture
-        style = self.style_of(int(i))
+        style = style_of(self.method, self.state, int(i))
         return Agent(*made_for, jax.device_get(policy), self.seed, self.clip, int(i), style)
 
     def extend(self, steps: int) -> None:
@@ -243,46 +238,38 @@ class Run:
 
     def move_to(self, on: EnvSource) -> None:
         """Go on in other environments of the same spaces."""
-        on = prepared(self.method, on)
-        alterations.refuse_other_spaces(self.task, on)
+        on = validation.prepared(self.method, on)
+        validation.refuse_other_spaces(self.task, on)
         validation.refuse_sharing(on, self.method, self.evaluation)
         envs = on.envs_for(self.method.batch_size, self.method.envs)
         unfinished = validation.unfinished(self.method, on, envs)
         self.close()
-        self._collector = self._evaluating.evaluator = self.visits = None
-        self.task, self.envs, self.unfinished, self._here = on, envs, unfinished, False
+        self._collector = self.evaluator = self.visits = None
+        self.task, self.envs, self.unfinished, self.here = on, envs, unfinished, False
         self._undecided = not self._wanted
         self.programs = programs(self.method, self.architecture, unfinished)
 
     def change(self, method: Method) -> None:
         """Go on with other settings; those that what was learnt hangs on cannot change."""
-        alterations.refuse_fixed(self.method, method)
+        validation.refuse_fixed(self.method, method)
         validation.check(method, self.steps, self.seed, self.evaluation, self.workers)
         architecture = architecture_of(method, self.task.spaces)
         found = programs(method, architecture, self.unfinished)
-        alterations.refuse_misfit(self.method, method, found.init, self.state)
+        validation.refuse_misfit(self.method, method, found.init, self.state)
         self._method, self.architecture, self.programs = method, architecture, found
         if self._collector is not None:
             self._collector.gamma = method.gamma
 
     def snapshot(self) -> tuple[dict[str, np.ndarray], Row]:
         """All that decides the future: arrays by name, and plain data."""
-        return snapshots.taken(self, self._previous, self._recent.get_state(), self._here)
+        return snapshots.taken(self)
 
     def restore(self, found: Checkpoint, moved: bool = False) -> None:
         """Go back to a snapshot; one that is not of this run is refused.
 
         With `moved` the environments are others: it goes on with new episodes.
         """
-        kept = snapshots.checked(self, found, moved)
-        try:
-            if kept.episodes:
-                self.collector.set_state(kept.episodes)
-            self._recent.set_state(kept.recent)
-        except (KeyError, TypeError, ValueError) as error:
-            raise CheckpointError(f'"{found.path}": {error}') from error
-        self.state, self.iteration, self._previous = kept.state, kept.iteration, kept.previous
-        self.visits, self._here = kept.visits, kept.here
+        snapshots.give_back(self, found, moved)
 
     def digest(self) -> str:
         """A hash of all parameters and all that is known of the paths."""
@@ -290,6 +277,6 @@ class Run:
 
     def close(self) -> None:
         """Release environments and threads."""
-        for part in (self._collector, self._evaluating.evaluator):
+        for part in (self._collector, self.evaluator):
             if part is not None:
                 part.close()

@@ -1,50 +1,102 @@
-"""What a checkpoint holds of a run: taken from it, and checked before it is given back."""
+"""What a run keeps: what is counted beside learning, and all that a checkpoint holds of it.
+
+Counted are the returns of the last episodes and, where the environments are a maze, how often each
+cell was seen under each path. What a checkpoint holds is checked before it is given back.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections import deque
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mppo.algorithm.iteration import State
+from mppo.algorithm.types import Trajectories
+from mppo.envs.batched.maze import MazeVector
 from mppo.errors import CheckpointError
 from mppo.files import checkpoints
 from mppo.files.checkpoints import Checkpoint
-from mppo.training import visits
+from mppo.rollouts.collector import Collector
+from mppo.rollouts.distributed import DistributedCollector
 
 if TYPE_CHECKING:
     from mppo.training.run import Run
 
-
-class Snapshot(NamedTuple):
-    """All that decides the future of a run."""
-
-    state: State
-    iteration: int
-    previous: int | None  # the pick before
-    visits: np.ndarray | None
-    episodes: dict[str, np.ndarray]  # that go on, as the collector tells them
-    recent: Any
-    here: bool  # whether anything was collected in these environments
+COUNT = 100
 
 
-def taken(
-    run: Run, previous: int | None, recent: Any, here: bool
-) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    """The arrays by name, and plain data."""
+class Recent:
+    """The last 100 episodes that ended, of whatever path, in the order of time.
+
+    They go over the edges of batches, for runs with short ones.
+    """
+
+    def __init__(self) -> None:
+        self._episodes: deque[tuple[float, int]] = deque(maxlen=COUNT)
+
+    def take(self, seen: Trajectories) -> None:
+        """Add the episodes that ended in a batch."""
+        ended = seen.terminated | seen.truncated
+        totals = np.cumsum(np.asarray(seen.rewards, np.float64), axis=1)
+        found = []
+        for e in range(len(ended)):
+            before, start = -float(seen.earlier.total[e]), -int(seen.earlier.length[e])
+            for t in np.flatnonzero(ended[e]).tolist():
+                found.append((t, e, totals[e, t] - before, t + 1 - start))
+                before, start = totals[e, t], t + 1
+        self._episodes.extend((float(total), length) for _, _, total, length in sorted(found))
+
+    def row(self) -> dict[str, Any]:
+        """The fields of metrics.jsonl."""
+        means = np.mean(self._episodes, axis=0).tolist() if self._episodes else (None, None)
+        return {"recent_return_mean": means[0], "recent_length_mean": means[1]}
+
+    def get_state(self) -> list[list[float]]:
+        """As plain data, for a checkpoint."""
+        return [list(episode) for episode in self._episodes]
+
+    def set_state(self, found: Any) -> None:
+        """What `get_state` gave; checkpoints of older versions have none of it."""
+        number = lambda one: type(one) in (int, float)
+        fits = lambda one: isinstance(one, list) and len(one) == 2 and all(map(number, one))
+        if not isinstance(found, list) or not all(map(fits, found)):
+            raise ValueError(f"the last episodes are {str(found)[:100]}")
+        self._episodes = deque(((one[0], one[1]) for one in found), maxlen=COUNT)
+
+
+def maze_of(collector: Collector | DistributedCollector) -> MazeVector | None:
+    """The maze whose cells are counted, if it is one; workers have none."""
+    envs = collector.envs if isinstance(collector, Collector) else None
+    return envs if isinstance(envs, MazeVector) else None
+
+
+def no_visits(maze: MazeVector, paths: int) -> np.ndarray:
+    """Counts of each cell under each path, at the beginning: [K, rows, columns]."""
+    return np.zeros((paths, *maze.layout.walls.shape), np.int64)
+
+
+def count_visits(visits: np.ndarray, maze: MazeVector, path: int, seen: Trajectories) -> None:
+    """Count the cells that a path was in."""
+    column, row = maze.cells(seen.observations.reshape(-1, 2)).T
+    np.add.at(visits[path], (row, column), 1)
+
+
+def taken(run: Run) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """All that decides the future of a run: arrays by name, and plain data."""
     arrays = checkpoints.named_arrays(run.state, "state")
     if run.visits is not None:
         arrays["visits"] = run.visits
-    data = {"iteration": run.iteration, "previous": previous, "recent": recent}
-    if run.iteration and not here:
+    recent = run.recent.get_state()
+    data = {"iteration": run.iteration, "previous": run.previous, "recent": recent}
+    if run.iteration and not run.here:
         data["moved"] = True  # to environments in which it has not been yet
     elif run.iteration and run.method.episodes != "fresh" and run.task.resumes:
         arrays |= {f"episodes.{k}": v for k, v in run.collector.get_state().items()}
     return arrays, data
 
 
-def checked(run: Run, found: Checkpoint, moved: bool) -> Snapshot:
-    """What was found, if it is of this run; with `moved` the environments are others."""
+def give_back(run: Run, found: Checkpoint, moved: bool) -> None:
+    """Let a run be as it was, if that was this run; with `moved` the environments are others."""
     state = checkpoints.restored(run.state, found.arrays, "state")
     iteration, previous = int(state.iteration), found.data.get("previous")
     if iteration != found.data.get("iteration") or not 0 <= iteration <= run.iterations:
@@ -56,22 +108,28 @@ def checked(run: Run, found: Checkpoint, moved: bool) -> Snapshot:
     if moved:
         rest = {n: rest[n] for n in rest if n != "visits" and not n.startswith("episodes.")}
     here = iteration > 0 and not moved and found.data.get("moved") is not True
-    counts = _checked_visits(run, rest.pop("visits", None), here, found)
+    visits = _checked_visits(run, rest.pop("visits", None), here, found)
     carried = {name.removeprefix("episodes."): array for name, array in rest.items()}
     continues = run.method.episodes != "fresh" and run.task.resumes and here
     if len(carried) != len(rest) or bool(carried) != continues:
         raise CheckpointError(f'"{found.path}" holds arrays of another run: {sorted(rest)}')
-    recent = found.data.get("recent", [])
-    return Snapshot(state, iteration, previous, counts, carried, recent, here)
+    try:
+        if carried:
+            run.collector.set_state(carried)
+        run.recent.set_state(found.data.get("recent", []))
+    except (KeyError, TypeError, ValueError) as error:
+        raise CheckpointError(f'"{found.path}": {error}') from error
+    run.state, run.iteration, run.previous = state, iteration, previous
+    run.visits, run.here = visits, here
 
 
 def _checked_visits(
-    run: Run, counts: np.ndarray | None, here: bool, found: Checkpoint
+    run: Run, visits: np.ndarray | None, here: bool, found: Checkpoint
 ) -> np.ndarray | None:
     """The counts of cells, there exactly if there are cells and something was counted."""
-    maze, wanted = visits.maze_of(run.collector), None
-    if maze is not None and here:
-        wanted = visits.shape_of(maze, run.method.paths), np.dtype(np.int64)
-    if (None if counts is None else (counts.shape, counts.dtype)) != wanted:
+    maze = maze_of(run.collector)
+    wanted = no_visits(maze, run.method.paths) if maze is not None and here else None
+    form = lambda counts: None if counts is None else (counts.shape, counts.dtype)
+    if form(visits) != form(wanted):
         raise CheckpointError(f'"{found.path}" does not hold the visits of this run')
-    return counts if counts is None else counts.copy()  # what is read may not be written to
+    return visits if visits is None else visits.copy()  # what is read may not be written to

@@ -22,7 +22,6 @@ from mppo.files.tuned import Tuned, below, find
 from mppo.loggers import Logger
 from mppo.training.loop import Callback, Training, describe
 from mppo.training.options import Options
-from mppo.training.plan import Verdict, plan
 from mppo.training.run import Run
 
 
@@ -143,8 +142,28 @@ def begin(
         training.save(at_end=True)
     there = None if old is None and found is None else run.steps
     done = run.iteration * run.method.batch_size
-    training.plan = plan(there, wanted, done, directory.finished, again)
+    training.steps, longer = plan(there, wanted, done, directory.finished, again)
     run.extend(wanted)
-    if training.plan.verdict is Verdict.EXTEND:
+    if longer:
         directory.reopen(describe(run, method_name))
     return training
+
+
+def plan(
+    there: int | None, wanted: int, done: int = 0, finished: bool = False, again: bool = False
+) -> tuple[int, bool]:
+    """After how many steps a run is finished where `there` is one of so many steps, or None.
+
+    `done` are those so far. The second answer is whether that one is opened again, to be longer. A
+    run that is `finished` before its steps were done was stopped by a callback; it is left as it
+    is, unless the same object is to learn `again`.
+
+    >>> plan(None, 100), plan(100, 100, done=40), plan(100, 100, done=100, finished=True)
+    ((100, False), (100, False), (100, False))
+    >>> plan(100, 150, done=100, finished=True)
+    (150, True)
+    """
+    if there is None:
+        return wanted, False
+    longer = done < wanted and (wanted > there or (again and finished))
+    return wanted if longer else max(there, wanted), longer

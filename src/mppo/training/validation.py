@@ -1,8 +1,10 @@
-"""What is asked of a run, checked before anything is made of it."""
+"""What is asked of a run, checked before anything is made of it, or changed in it."""
 
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -10,10 +12,30 @@ from mppo.algorithm.methods import Method
 from mppo.algorithm.networks import Mlp
 from mppo.algorithm.performance import Unfinished
 from mppo.algorithm.schedules import rates
+from mppo.envs.masking import with_masks
 from mppo.envs.source import EnvSource
 from mppo.errors import BadRequest, SettingsWarning, SlowPath
+from mppo.files.changes import differences
 from mppo.files.evaluation import Evaluation
+from mppo.machine.lazy import jax
 from mppo.machine.seeding import LARGEST
+
+FIXED = {
+    "network": "the weights of the policies are made for it",
+    "critic.network": "the weights of the value network are made for it",
+    "critic.filtered": "V was fitted to what it saw",
+    "paths": "there are as many policies as it says",
+    "styles": "each path began by its own",
+    "value": "there are as many value networks as it says",
+    "batch_size": "steps are counted in whole batches of that size",
+    "envs": "its random streams belong to that many environments",
+    "episodes": "its random streams belong to episodes that begin so",
+    "observation_filter": "the policies have learnt what they see through it",
+    "actions": "the policies have learnt what their actions do",
+    "action_masks": "the policies have learnt to see with it",
+}
+"""Fields that cannot change, each with the reason."""
+WAY_OUT = "make another model with it: MPPO(env, ..., {}=...)"
 
 
 def check(method: Method, steps: int, seed: int, evaluation: Evaluation, workers: int) -> None:
@@ -35,6 +57,16 @@ def check(method: Method, steps: int, seed: int, evaluation: Evaluation, workers
             f"evaluation every {evaluation.every} steps with {evaluation.episodes} episodes; "
             "give at least one episode, or --eval-every 0 for no evaluation"
         )
+
+
+def prepared(method: Method, on: EnvSource) -> EnvSource:
+    """The task as the method sees it: its choices masked, its actions squashed into bounds."""
+    if method.action_masks and not on.spaces.masked:
+        on = with_masks(on)
+    if method.actions == "squashed":
+        on = replace(on, spaces=replace(on.spaces, squash=True))
+    _ = on.spaces.head, on.spaces.mask  # refuse what cannot be served before anything is made
+    return on
 
 
 def refuse_sharing(on: EnvSource, method: Method, evaluation: Evaluation) -> None:
@@ -106,4 +138,37 @@ def say_slow(method: Method) -> None:
             "call for each step, which is slower than the compiled loop of an Mlp",
             SlowPath,
             stacklevel=3,
+        )
+
+
+def refuse_fixed(old: Method, new: Method) -> None:
+    """Raise for fields that never change."""
+    for name in differences(old, new):
+        for field, why in FIXED.items():
+            if name == field or name.startswith(f"{field}."):
+                keyword = name.replace(".", "__")
+                raise BadRequest(
+                    f'"{keyword}" of a model cannot change: {why}; {WAY_OUT.format(keyword)}'
+                )
+
+
+def refuse_misfit(old: Method, new: Method, init: Any, state: Any) -> None:
+    """Raise where what was learnt would need arrays of another form."""
+    like = jax.eval_shape(init, jax.random.key(0))
+    shapes = lambda tree: jax.tree.map(lambda leaf: (leaf.shape, str(leaf.dtype)), tree)
+    if jax.tree.structure(like) != jax.tree.structure(state) or shapes(like) != shapes(state):
+        names = ", ".join(name.replace(".", "__") for name in differences(old, new))
+        raise BadRequest(
+            f"{names}: the model cannot change so, because what it has learnt would need arrays of "
+            "another form; make another model with it: MPPO(env, ...)"
+        )
+
+
+def refuse_other_spaces(old: EnvSource, new: EnvSource) -> None:
+    """Raise where a policy would see or do something else than it was made for."""
+    here, there = old.spaces, new.spaces
+    if (here.observation, here.action) != (there.observation, there.action):
+        raise BadRequest(
+            f'"{new.name}" has the spaces {there.observation} and {there.action}; the policy '
+            f"was made for {here.observation} and {here.action}"
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 import warnings
-from dataclasses import dataclass
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,28 +26,9 @@ from mppo.rollouts.worker import Setup
 if TYPE_CHECKING:
     from mppo.training.run import Run
 
-STEP_TIMEOUT = 600.0
-ENGINES = ("local", "ray")
 WORKER_COSTS = 6.0  # seconds that workers must save over a run: twice what their start takes
 MESSAGE_COSTS = 1e-3  # seconds for each environment and iteration
 MOST_CHOSEN = 32  # workers, where nobody has said how many
-
-
-@dataclass(frozen=True)
-class WorkerOptions:
-    """How long a step may take in a worker, and where workers are."""
-
-    step_timeout: float = STEP_TIMEOUT
-    engine: str = "local"
-    address: str | None = None
-
-    def __post_init__(self) -> None:
-        if not self.step_timeout > 0:
-            raise BadRequest(f"step_timeout is {self.step_timeout}; give seconds, above 0")
-        if self.engine not in ENGINES:
-            raise BadRequest(f'engine is "{self.engine}"; allowed: {", ".join(ENGINES)}')
-        if self.address is not None and self.engine == "local":
-            raise BadRequest("address is of a Ray cluster; add --engine ray")
 
 
 def say(run: Run, text: str) -> None:
@@ -56,25 +37,18 @@ def say(run: Run, text: str) -> None:
     warnings.warn(text, SettingsWarning, stacklevel=3)
 
 
-def steppers_of(run: Run, wanted: int) -> tuple[int, str]:
-    """How many of what step the environments, as far as that is settled."""
-    if run.task.native and run.options.engine == "local":
-        return run.workers, "thread"
-    if run.options.engine == "ray":
-        return wanted or run.envs, "Ray actor"
-    return min(max(wanted, 1), run.envs), "process"
-
-
 def collector_of(run: Run, wanted: int) -> Collector | DistributedCollector:
     """What collects from the beginning: in workers, where that is asked for and possible."""
     here = run.options.engine == "local"
     if here and (wanted < 2 or run.task.native):
         return _collector_here(run)
-    if not here and _steps_all_at_once(run):
-        raise BadRequest(
-            f'"{run.task.name}" steps all its environments at once in compiled code, which no '
-            "cluster makes faster; leave out --engine ray"
-        )
+    if not here and run.task.native:
+        with closing(run.task.make(1)) as one:
+            if not lanes_of(one):
+                raise BadRequest(
+                    f'"{run.task.name}" steps all its environments at once in compiled code, which '
+                    "no cluster makes faster; leave out --engine ray"
+                )
     reason, is_error = _obstacle(run)
     if not reason and run.envs == 1:
         reason = "there is one environment; more of them share a batch with --envs N"
@@ -131,60 +105,47 @@ def _obstacle(run: Run) -> tuple[str, bool]:
     return reason, bool(reason)
 
 
-def _steps_all_at_once(run: Run) -> bool:
-    if not run.task.native:
-        return False
-    one = run.task.make(1)
-    try:
-        return not lanes_of(one)
-    finally:
-        one.close()
+def first_batch(
+    run: Run, now: Collector, actor: Actor, path: int
+) -> tuple[Trajectories, Collector | DistributedCollector]:
+    """The first batch of a run, measured to see whether workers pay; and what collects then."""
+    observation = np.ones((1, run.task.spaces.observation_size), np.float32)  # a mask allows all
+    actor.act(observation, actor.noise(np.random.default_rng(0), 1))  # compiled or loaded
+    wall, busy = time.perf_counter(), time.process_time()
+    trajectories = now(actor, path, run.iteration)
+    seconds, busy = time.perf_counter() - wall, time.process_time() - busy
+    left = run.iterations - run.iteration - 1
+    count = worthwhile(seconds, busy, run.envs, left, available_cores())
+    if count < 2 or not _may_move(run, count, seconds / run.method.batch_size):
+        return trajectories, now
+    collector = _distributed(run, count)
+    if collector.setup.tells:
+        collector.set_state(now.get_state())
+    else:
+        collector.take_over(path, run.iteration, trajectories)
+    now.close()
+    return trajectories, collector
 
 
-class Measured:
-    """The first batch of a run, measured to see whether workers would pay."""
-
-    def __init__(self, actor: Actor, spaces: Spaces):
-        observation = np.ones((1, spaces.observation_size), np.float32)  # a mask allows all
-        actor.act(observation, actor.noise(np.random.default_rng(0), 1))  # compiled or loaded
-        self._wall, self._busy = time.perf_counter(), time.process_time()
-
-    def reconsidered(
-        self, run: Run, now: Collector, path: int, trajectories: Trajectories
-    ) -> Collector | DistributedCollector:
-        """What collects from now on."""
-        seconds = time.perf_counter() - self._wall
-        busy = time.process_time() - self._busy
-        left = run.iterations - run.iteration - 1
-        count = worthwhile(seconds, busy, run.envs, left, available_cores())
-        if count < 2:
-            return now
-        each = duration_of_step(seconds / run.method.batch_size)
-        reason, _ = _obstacle(run)
-        if not reason and run.task.recipe is not None and run.task.recipe.needs_main():
-            reason = (
-                "it is defined in the script that was started; put it in a module, or ask for "
-                f'--workers {count} (workers={count}) under `if __name__ == "__main__":`'
-            )
-        if reason:
-            say(
-                run,
-                f'a step of "{run.task.name}" takes {each}, and {count} processes would save '
-                f"time, but {reason}",
-            )
-            return now
+def _may_move(run: Run, count: int, seconds: float) -> bool:
+    """Say that so many processes will step the environments, or why they cannot."""
+    each = duration(seconds) if seconds >= 1 else f"{1000 * seconds:.2g} ms"
+    takes = f'a step of "{run.task.name}" takes {each}'
+    reason, _ = _obstacle(run)
+    if not reason and run.task.recipe is not None and run.task.recipe.needs_main():
+        reason = (
+            "it is defined in the script that was started; put it in a module, or ask for "
+            f'--workers {count} (workers={count}) under `if __name__ == "__main__":`'
+        )
+    if reason:
+        say(run, f"{takes}, and {count} processes would save time, but {reason}")
+    else:
         say(
             run,
-            f'a step of "{run.task.name}" takes {each}: from now on {count} processes step its '
-            f"{run.envs} environments, with the same result (--workers 1: this one does)",
+            f"{takes}: from now on {count} processes step its {run.envs} environments, with the "
+            "same result (--workers 1: this one does)",
         )
-        collector = _distributed(run, count)
-        if collector.setup.tells:
-            collector.set_state(now.get_state())
-        else:
-            collector.take_over(path, run.iteration, trajectories)
-        now.close()
-        return collector
+    return not reason
 
 
 def worthwhile(seconds: float, busy: float, envs: int, left: int, cores: int) -> int:
@@ -203,12 +164,3 @@ def worthwhile(seconds: float, busy: float, envs: int, left: int, cores: int) ->
     longest = math.ceil(envs / count)  # environments that one of them has
     saved = seconds * (1 - longest / envs) - envs * MESSAGE_COSTS
     return count if count > 1 and saved * left > WORKER_COSTS else 1
-
-
-def duration_of_step(seconds: float) -> str:
-    """Seconds of one step, in the unit that fits.
-
-    >>> duration_of_step(0.0011), duration_of_step(2.5)
-    ('1.1 ms', '2.5 s')
-    """
-    return duration(seconds) if seconds >= 1 else f"{1000 * seconds:.2g} ms"

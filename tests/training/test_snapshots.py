@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mppo.algorithm.types import Earlier, Trajectories
-from mppo.training.recent import Recent
+from mppo.training.snapshots import Recent
 from tests.training.test_model import BATCH, model
 
 

@@ -18,8 +18,7 @@ import numpy as np
 from gymnasium.envs.registration import EnvSpec
 
 from mppo.envs.checked import CheckedVectorEnv
-from mppo.envs.contract import State
-from mppo.envs.generators import generator_words, set_generator_words
+from mppo.envs.contract import State, generator_words, set_generator_words
 from mppo.envs.robots.engine import mujoco, uses_mujoco
 
 _INTEGRATION = mujoco.mjtState.mjSTATE_INTEGRATION

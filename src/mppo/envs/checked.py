@@ -14,8 +14,7 @@ import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space, concatenate, create_empty_array, iterate
 
-from mppo.envs.contract import reset_indices
-from mppo.envs.generators import seeds_for
+from mppo.envs.contract import reset_indices, seeds_for
 from mppo.envs.robots.engine import quieten, warnings_of
 from mppo.errors import BadRequest, EnvironmentFault
 

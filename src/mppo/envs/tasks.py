@@ -25,7 +25,7 @@ class Task(NamedTuple):
     trpo_steps: int = 0
     ppo_steps: int = 0
     description: str = ""
-    dynamics: str = ""  # of a task in `batched`: module and class
+    dynamics: str = ""  # of a task in `batched`: module and what makes it
     robot: str = ""  # of a MuJoCo task: the module in `robots.v5`
     threshold: float | None = None  # of a sparse robot: the distance (m) past which a step pays 1
     xml_file: str = ""  # the robot's model, where it is not Gymnasium's own
@@ -72,7 +72,7 @@ TASKS = (
          robot="walker2d", threshold=1.0, xml_file="walker2d.xml"),
     Task("mppo/Maze-v0", 1000, 2, "4 moves", _M, _M,
          "find the way around the walls of a 21 x 21 maze; 1 at the goal, which ends it",
-         dynamics="maze:MazeDynamics", vector_env="batched.maze:MazeVector"),
+         dynamics="maze:maze_dynamics", vector_env="batched.maze:MazeVector"),
     Task("Ant-v5", 1000, 105, "8 numbers in [-1, 1]", 5 * _M, 2 * _M,
          "run on four legs; speed and health minus control and contact costs",
          robot="ant"),

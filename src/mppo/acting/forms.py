@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from gymnasium import spaces
 
-from mppo.algorithm.heads import Categorical, Gaussian, Head
+from mppo.algorithm.heads import Categorical, Head, parts
 
 FLOAT, DOUBLE, CHOICE = 1, 2, 3
 """Kinds of what an environment is given."""
@@ -41,6 +41,5 @@ def options_of(head: Head) -> np.ndarray:
     >>> options_of(Categorical((2, 3))).tolist(), options_of(Gaussian(2)).tolist()
     ([2, 3], [0, 0])
     """
-    parts = (head,) if isinstance(head, Gaussian | Categorical) else head.heads
-    sizes = [list(p.sizes) if isinstance(p, Categorical) else [0] * p.size for p in parts]
-    return np.array([size for part in sizes for size in part], np.int64)
+    sizes = [p.sizes if isinstance(p, Categorical) else (0,) * p.size for p in parts(head)]
+    return np.array(sum(sizes, ()), np.int64)

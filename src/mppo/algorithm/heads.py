@@ -243,3 +243,8 @@ class Product:
 
 
 Head = Gaussian | Categorical | Product
+
+
+def parts(head: Head) -> tuple[Gaussian | Categorical, ...]:
+    """The simple heads that a head is made of."""
+    return head.heads if isinstance(head, Product) else (head,)

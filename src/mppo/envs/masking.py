@@ -15,7 +15,7 @@ import numpy as np
 from gymnasium import spaces
 
 from mppo.acting.spaces import MASK, SEEN, Spaces
-from mppo.envs.source import EnvSource
+from mppo.envs.source import EnvSource, name_of_env
 from mppo.errors import BadRequest, EnvironmentFault
 
 METHOD = "action_masks"
@@ -26,8 +26,8 @@ class MaskInView(gymnasium.Wrapper):
 
     def __init__(self, env: gymnasium.Env):
         super().__init__(env)
-        name = env.spec.id if env.spec is not None else type(env.unwrapped).__name__
-        self._name, self._choices = name, Spaces(env.observation_space, env.action_space, name).head
+        self._name = name_of_env(env)
+        self._choices = Spaces(env.observation_space, env.action_space, self._name).head
         mask = spaces.MultiBinary(self._choices.outputs)
         self.observation_space = spaces.Dict({MASK: mask, SEEN: env.observation_space})
         self._asks = env.has_wrapper_attr(METHOD)

@@ -19,8 +19,7 @@ from mppo.envs.robots.engine import mujoco, quieten
 from mppo.envs.robots.gates import Gates, gates_around
 from mppo.envs.robots.lane import MujocoLane
 from mppo.envs.robots.own import OWN_ROBOTS
-from mppo.envs.robots.rules import Robot
-from mppo.envs.robots.sparse import past_line
+from mppo.envs.robots.rules import Body, Robot, Rule
 from mppo.envs.tasks import Task
 from mppo.errors import in_words
 
@@ -33,6 +32,24 @@ def gymnasium_env(task: str, **kwargs: Any) -> Any:
     """Gymnasium's own environment of one of its ids, without wrappers."""
     spec: Any = gymnasium.spec(task)
     return load_env_creator(spec.entry_point)(**{**spec.kwargs, **kwargs})
+
+
+def past_line_reward(body: Body, numbers: np.ndarray, before: float, is_healthy: bool) -> float:
+    """1 if the robot is further ahead of the start than the threshold, or behind it if asked."""
+    start, threshold, absolute = numbers
+    moved = body.place[0] - start
+    if absolute > 0:
+        moved = abs(moved)
+    return 1.0 if moved > threshold else 0.0
+
+
+def past_line(threshold: float, absolute: bool) -> Rule:
+    """What sparse tasks pay: 1 more than `threshold` metres ahead (`absolute`: or behind)."""
+    if isinstance(threshold, bool) or not isinstance(threshold, (int, float, np.number)):
+        raise ValueError(f"threshold is {threshold!r}; allowed: a distance in metres")
+    if not np.isfinite(threshold):
+        raise ValueError(f"threshold is {threshold!r}; allowed: a finite distance in metres")
+    return Rule(past_line_reward, lambda base: (base.init_qpos[0], threshold, absolute))
 
 
 def _robot(

@@ -112,7 +112,9 @@ class Actor:
         self.head, self.style = architecture.head, style
         self._mask = slice(*architecture.mask) if architecture.mask else None
         network = architecture.network
-        self._free = np.array(host.parameters.free, np.float32)
+        ends = np.cumsum([head.free for head in parts(self.head)])
+        free = np.split(np.array(host.parameters.free, np.float32), ends[:-1])
+        self._deviations = [np.exp(part) for part in free]  # of each part; none of choices
         self._filtered = architecture.filtered and not filters.is_raw(host.filter)
         self._mean = np.array(host.filter.mean, np.float32)
         count = host.filter.count if self._filtered else 1.0
@@ -155,11 +157,8 @@ class Actor:
         where normal actions stand beside choices."""
         if not isinstance(self.head, Product):
             return np.ones(self.head.size, np.float32)
-        scale, free = [], 0
-        for head in self.head.heads:
-            part = np.exp(self._free[free : free + head.free])
-            scale.append(part if isinstance(head, Gaussian) else np.ones(head.size, np.float32))
-            free += head.free
+        each = zip(self.head.heads, self._deviations, strict=True)
+        scale = [d if isinstance(head, Gaussian) else np.ones(head.size) for head, d in each]
         return np.concatenate(scale).astype(np.float32)
 
     @property
@@ -191,7 +190,7 @@ class Actor:
         """
         noise = draw_noise(self.head, generator, steps, self.style, before)
         if isinstance(self.head, Gaussian):
-            noise *= np.exp(self._free)
+            noise *= self._deviations[0]
         return noise
 
     def act(self, observation: np.ndarray, noise: np.ndarray | None) -> np.ndarray:
@@ -217,16 +216,16 @@ class Actor:
     def _act_product(
         self, product: Product, outputs: np.ndarray, noise: np.ndarray | None
     ) -> np.ndarray:
-        parts, at, free = [], 0, 0
-        for head in product.heads:
+        actions, at = [], 0
+        for head, deviation in zip(product.heads, self._deviations, strict=True):
             piece = outputs[..., at : at + head.outputs]
             drawn = _SILENCE if noise is None else noise[..., at : at + head.outputs]
             if isinstance(head, Gaussian):
-                parts.append(piece + drawn * np.exp(self._free[free : free + head.free]))
+                actions.append(piece + drawn * deviation)
             else:
-                parts.append(head.act(piece, drawn))
-            at, free = at + head.outputs, free + head.free
-        return np.concatenate(parts, -1).astype(np.float32)
+                actions.append(head.act(piece, drawn))
+            at += head.outputs
+        return np.concatenate(actions, -1).astype(np.float32)
 
 
 class Ensemble:

@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from mppo.acting.actor import Actor, Ensemble
-from mppo.acting.noise import draw_noise, gumbel
+from mppo.acting.actor import Actor, Ensemble, draw_noise, gumbel
 from mppo.algorithm.heads import Categorical, Gaussian, Product
 from mppo.algorithm.networks import Mlp
 from mppo.algorithm.policies import Architecture

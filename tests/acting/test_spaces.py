@@ -11,7 +11,7 @@ import pytest
 from gymnasium import spaces
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
-from mppo.acting.spaces import Spaces
+from mppo.acting.spaces import CHOICE, DOUBLE, FLOAT, Spaces, form_of
 from mppo.algorithm.heads import Categorical, Gaussian, Product
 from mppo.envs.source import env_source
 from mppo.envs.wrapping import imported_wrapper
@@ -262,3 +262,18 @@ def test_actions_no_policy_can_serve_are_refused(space):
         _ = Spaces(ONE, space, "Odd-v0").head
     assert str(space) in str(caught.value)
     assert "ActionWrapper" in str(caught.value)
+
+
+def test_numbers_have_their_bounds_and_choices_their_first_option():
+    box = form_of(spaces.Box(-2.0, np.array([[1.0], [3.0]]), dtype=np.float64))
+    assert (box.kind, box.shape, box.least.tolist()) == (DOUBLE, (2, 1), [-2, -2])
+    assert box.most.tolist() == [1, 3]
+    assert form_of(spaces.Box(-1.0, 1.0, (3,))).kind == FLOAT
+    choice = form_of(spaces.Discrete(4, start=2))
+    assert (choice.kind, choice.shape, choice.least.tolist()) == (CHOICE, (), [2])
+    assert form_of(spaces.MultiDiscrete([2, 3])).least.tolist() == [0, 0]
+
+
+def test_what_compiled_code_cannot_write_has_no_kind():
+    assert form_of(None).kind == form_of(spaces.Box(0, 9, (2,), np.int32)).kind == 0
+    assert form_of(spaces.MultiBinary(2)).kind == 0

@@ -11,7 +11,7 @@ from gymnasium.utils.env_checker import check_env
 
 from mppo.envs.batch import BatchEnv, BatchVectorEnv
 from mppo.envs.checked import CheckedVectorEnv
-from mppo.envs.robots.factory import LaneFactory
+from mppo.envs.robots.simulation import RobotSimulation
 from mppo.envs.tasks import task_of
 from tests.envs.roll import NUMPY_IDS, SPARSE_IDS
 
@@ -84,12 +84,13 @@ def test_visual_options_are_a_dict_for_every_gymnasium(monkeypatch):
     """Gymnasium 1.2 looks into them; since 1.3 it takes None as well."""
     chosen = {2: True}
     plain, special = (
-        LaneFactory(task_of("Hopper-v5"), **given) for given in ({}, {"visual_options": chosen})
+        RobotSimulation(task_of("Hopper-v5"), 1, 1000, **given)
+        for given in ({}, {"visual_options": chosen})
     )
     renderer = "gymnasium.envs.mujoco.mujoco_rendering.MujocoRenderer"
     monkeypatch.setattr(renderer, lambda *given: given)
-    assert plain.renderer(plain.lane(1000))[-1] == {}
-    assert special.renderer(special.lane(1000))[-1] == chosen
+    assert plain.renderer(plain.lanes[0])[-1] == {}
+    assert special.renderer(special.lanes[0])[-1] == chosen
 
 
 @pytest.mark.parametrize("kind", [BatchVectorEnv, CheckedVectorEnv])

@@ -29,12 +29,13 @@ def test_the_tasks_of_the_paper():
 @pytest.mark.parametrize("task", NATIVE_TASKS, ids=lambda task: task.id)
 def test_a_row_is_what_gymnasium_says(task):
     env = gymnasium.make(task.id)
-    assert env.observation_space.shape == (task.observation_size,)
     assert gymnasium.spec(task.id).max_episode_steps == task.horizon
     assert gymnasium.spec(task.registered_id).max_episode_steps == task.horizon
-    count = 4 if task.name == "Maze" else int(np.prod(env.action_space.shape))
-    assert task.action.startswith(f"{count} ")
     assert bool(task.robot) != bool(task.dynamics)
+    if task in TASKS:
+        assert env.observation_space.shape == (task.observation_size,)
+        count = 4 if task.name == "Maze" else int(np.prod(env.action_space.shape))
+        assert task.action.startswith(f"{count} ")
 
 
 def test_ids():

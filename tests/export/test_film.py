@@ -144,7 +144,7 @@ def test_a_wrapped_robot_is_drawn_without_a_screen_too(monkeypatch):
         for wrappers in ((), (Pale,)):
             envs = film._stage(env_source(name, wrappers=wrappers), (80, 60))
             inside = envs.envs[0].unwrapped if wrappers else envs
-            base = inside if wrappers and name == "Hopper-v5" else inside.simulation.factory.base
+            base = inside if wrappers and name == "Hopper-v5" else inside.simulation.base
             assert (base.width, base.height) == (80, 60)
             envs.close()
     assert len(asked) == 4

@@ -1,7 +1,16 @@
-"""A policy that acts: one device call per step would cost more than physics."""
+"""A policy that acts: one device call per step would cost more than physics.
+
+Its noise is drawn ahead: white, or persistent from step to step with the same marginals.
+Persistent noise is a stationary AR(1) sequence of normal numbers, n_t = rho n_(t-1) + sqrt(1 -
+rho^2) e_t. Each n_t by itself is standard normal, so at every step the action has exactly the
+policy's distribution; only actions of neighbouring steps depend on each other. For choices, the
+numbers are mapped to Gumbel noise by their distribution functions (a normal copula), and the
+largest of logit + noise is again an exact sample of the softmax.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
@@ -9,14 +18,14 @@ from typing import Any
 import numpy as np
 
 from mppo.acting.kernel import ACTIVATIONS, Forward, outputs, pack
-from mppo.acting.noise import draw_noise
 from mppo.algorithm import filters
-from mppo.algorithm.heads import Categorical, Gaussian, Head, Product
+from mppo.algorithm.heads import Categorical, Gaussian, Head, Product, parts
 from mppo.algorithm.networks import Mlp
 from mppo.algorithm.policies import Architecture, Policy, open_layers
 from mppo.algorithm.styles import ALIKE, Style
 from mppo.algorithm.types import Network
 from mppo.errors import EnvironmentFault
+from mppo.machine.compilers import native
 from mppo.machine.lazy import jax
 
 _SILENCE = np.zeros(1, np.float32)
@@ -26,6 +35,66 @@ _SILENCE = np.zeros(1, np.float32)
 def _compiled(network: Network) -> Any:
     """`apply` of a network that is not ours, for a stack of inputs."""
     return jax.jit(jax.vmap(network.apply, in_axes=(None, 0)))
+
+
+def draw_noise(
+    head: Head,
+    generator: np.random.Generator,
+    steps: int,
+    style: Style,
+    before: np.ndarray | None = None,
+) -> np.ndarray:
+    """Noise of `steps` steps for one environment, as `head.act` takes it: [steps, outputs].
+
+    `before` [outputs] are the normal numbers behind the step before, NaN where there was none;
+    they are replaced by those behind the last step.
+    """
+    noises, at = [], 0
+    for part in parts(head):
+        earlier = None if before is None else before[at : at + part.outputs]
+        noises.append(_part(part, generator, steps, style, earlier))
+        at += part.outputs
+    return noises[0] if len(noises) == 1 else np.concatenate(noises, -1)
+
+
+def _part(
+    head: Gaussian | Categorical,
+    generator: np.random.Generator,
+    steps: int,
+    style: Style,
+    before: np.ndarray | None,
+) -> np.ndarray:
+    gaussian = isinstance(head, Gaussian)
+    rho = style.persistence if gaussian else style.choice_persistence
+    if rho == 0:
+        return head.noise(generator, (steps,))
+    normal = generator.standard_normal((steps, head.outputs))
+    fresh = math.sqrt(1 - rho * rho)
+    if before is not None:
+        normal[0] = np.where(np.isnan(before), normal[0], rho * before + fresh * normal[0])
+    _persist(normal, rho, fresh)
+    if before is not None:
+        before[:] = normal[-1]
+    return normal.astype(np.float32) if gaussian else gumbel(normal)
+
+
+@native
+def _persist(normal: np.ndarray, rho: float, fresh: float) -> None:
+    """Make white numbers [T, n] depend on the row before, in place."""
+    for t in range(1, normal.shape[0]):
+        for j in range(normal.shape[1]):
+            normal[t, j] = rho * normal[t - 1, j] + fresh * normal[t, j]
+
+
+def gumbel(normal: np.ndarray) -> np.ndarray:
+    """Gumbel numbers with the ranks of standard normal ones; both tails keep their digits.
+
+    >>> gumbel(np.zeros(1)).round(4)  # medians go together: -log(log 2)
+    array([0.3665], dtype=float32)
+    """
+    from scipy.special import log_ndtr
+
+    return -np.log(-log_ndtr(normal)).astype(np.float32)
 
 
 class Actor:
@@ -43,7 +112,9 @@ class Actor:
         self.head, self.style = architecture.head, style
         self._mask = slice(*architecture.mask) if architecture.mask else None
         network = architecture.network
-        self._free = np.array(host.parameters.free, np.float32)
+        ends = np.cumsum([head.free for head in parts(self.head)])
+        free = np.split(np.array(host.parameters.free, np.float32), ends[:-1])
+        self._deviations = [np.exp(part) for part in free]  # of each part; none of choices
         self._filtered = architecture.filtered and not filters.is_raw(host.filter)
         self._mean = np.array(host.filter.mean, np.float32)
         count = host.filter.count if self._filtered else 1.0
@@ -86,11 +157,8 @@ class Actor:
         where normal actions stand beside choices."""
         if not isinstance(self.head, Product):
             return np.ones(self.head.size, np.float32)
-        scale, free = [], 0
-        for head in self.head.heads:
-            part = np.exp(self._free[free : free + head.free])
-            scale.append(part if isinstance(head, Gaussian) else np.ones(head.size, np.float32))
-            free += head.free
+        each = zip(self.head.heads, self._deviations, strict=True)
+        scale = [d if isinstance(head, Gaussian) else np.ones(head.size) for head, d in each]
         return np.concatenate(scale).astype(np.float32)
 
     @property
@@ -122,7 +190,7 @@ class Actor:
         """
         noise = draw_noise(self.head, generator, steps, self.style, before)
         if isinstance(self.head, Gaussian):
-            noise *= np.exp(self._free)
+            noise *= self._deviations[0]
         return noise
 
     def act(self, observation: np.ndarray, noise: np.ndarray | None) -> np.ndarray:
@@ -148,16 +216,16 @@ class Actor:
     def _act_product(
         self, product: Product, outputs: np.ndarray, noise: np.ndarray | None
     ) -> np.ndarray:
-        parts, at, free = [], 0, 0
-        for head in product.heads:
+        actions, at = [], 0
+        for head, deviation in zip(product.heads, self._deviations, strict=True):
             piece = outputs[..., at : at + head.outputs]
             drawn = _SILENCE if noise is None else noise[..., at : at + head.outputs]
             if isinstance(head, Gaussian):
-                parts.append(piece + drawn * np.exp(self._free[free : free + head.free]))
+                actions.append(piece + drawn * deviation)
             else:
-                parts.append(head.act(piece, drawn))
-            at, free = at + head.outputs, free + head.free
-        return np.concatenate(parts, -1).astype(np.float32)
+                actions.append(head.act(piece, drawn))
+            at += head.outputs
+        return np.concatenate(actions, -1).astype(np.float32)
 
 
 class Ensemble:

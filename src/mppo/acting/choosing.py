@@ -17,8 +17,9 @@ from gymnasium import spaces
 
 from mppo.acting import kernel
 from mppo.acting.actor import Actor
-from mppo.acting.forms import CHOICE, FLOAT, Form, form_of, options_of
 from mppo.acting.kernel import Forward
+from mppo.acting.spaces import CHOICE, FLOAT, Form, form_of
+from mppo.algorithm.heads import options_of
 from mppo.machine.compilers import address_of, as_pointer, native, types
 
 CHOSEN, ODD, WARNED = 0, 1, 2

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import groupby
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from gymnasium import spaces
@@ -23,6 +24,9 @@ SEEN = "observation"
 LARGEST_GRID = 1000
 """Numbers of an array of several axes that is taken for a grid of symbols and flattened, as those
 of MiniGrid (7 x 7 x 3) and MinAtar (10 x 10 x 10) are; a larger one is taken for an image."""
+
+FLOAT, DOUBLE, CHOICE = 1, 2, 3
+"""Kinds of actions as an environment is given them, one by one."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +85,13 @@ class Spaces:
         """The action distribution that fits the action space."""
         if self.squash:
             _refuse_unbounded(self.action, self.name)
-        heads = _merge([_head(leaf, self.name, self.squash) for leaf in _leaves(self.action)])
+        leaves = [_head(leaf, self.name, self.squash) for leaf in _leaves(self.action)]
+        heads: list[Any] = []  # neighbours of one kind as one: fewer, larger distributions
+        for kind, several in groupby(leaves, type):
+            if kind is Gaussian:
+                heads.append(Gaussian(sum(one.size for one in several), self.squash))
+            else:
+                heads.append(Categorical(sum((one.sizes for one in several), ())))  # type: ignore
         return heads[0] if len(heads) == 1 else Product(tuple(heads))
 
     @cached_property
@@ -173,20 +183,6 @@ def _head(space: spaces.Space, name: str, squash: bool) -> Gaussian | Categorica
     )
 
 
-def _merge(heads: list[Gaussian | Categorical]) -> list[Gaussian | Categorical]:
-    """Neighbours of one kind as one head: fewer, larger distributions."""
-    merged: list[Gaussian | Categorical] = []
-    for head in heads:
-        last = merged[-1] if merged else None
-        if isinstance(head, Gaussian) and isinstance(last, Gaussian):
-            merged[-1] = Gaussian(last.size + head.size, head.squashed)
-        elif isinstance(head, Categorical) and isinstance(last, Categorical):
-            merged[-1] = Categorical(last.sizes + head.sizes)
-        else:
-            merged.append(head)
-    return merged
-
-
 def _width(space: spaces.Space) -> int:
     return 1 if isinstance(space, spaces.Discrete) else prod(space.shape or (1,))
 
@@ -271,3 +267,25 @@ def _way_out(space: spaces.Space) -> str:
         "minigrid.wrappers:ImgObsWrapper), or in Python wrappers=[functools.partial("
         f"gymnasium.wrappers.FilterObservation, filter_keys={kept})]"
     )
+
+
+class Form(NamedTuple):
+    """The form in which an environment takes actions, where compiled code can write it."""
+
+    kind: int  # 0 where it cannot
+    dtype: Any
+    shape: tuple[int, ...]
+    least: np.ndarray  # float64, of each number; of a choice its first option
+    most: np.ndarray
+
+
+def form_of(space: spaces.Space | None) -> Form:
+    """How the actions of a space are given to its environment."""
+    if isinstance(space, spaces.Box) and space.dtype in (np.float32, np.float64):
+        kind = FLOAT if space.dtype == np.float32 else DOUBLE
+        least, most = (bound.astype(np.float64).reshape(-1) for bound in (space.low, space.high))
+        return Form(kind, space.dtype, space.shape, least, most)
+    if isinstance(space, spaces.Discrete | spaces.MultiDiscrete) and space.dtype == np.int64:
+        first = np.asarray(space.start, np.float64).reshape(-1)
+        return Form(CHOICE, space.dtype, space.shape or (), first, first)
+    return Form(0, np.float32, (0,), np.zeros(0), np.zeros(0))

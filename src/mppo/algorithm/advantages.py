@@ -35,9 +35,7 @@ def estimate_advantages(
     A termination has no successor value, and any episode's end stops the recursion. A time limit
     counts as a termination if `time_limit` says "terminal"; the end of the batch never does.
     """
-    terminal = trajectories.terminated
-    if time_limit == "terminal":
-        terminal = terminal | trajectories.truncated
+    terminal = terminations(trajectories, time_limit)
     one_step = trajectories.rewards + gamma * jnp.where(terminal, 0.0, next_values)
     deltas = one_step - values
     going = ~(trajectories.terminated | trajectories.truncated)
@@ -52,6 +50,12 @@ def estimate_advantages(
     advantages = advantages.T
     targets = values + advantages if target == "td-lambda" else one_step
     return Advantages(advantages, targets)
+
+
+def terminations(trajectories: Trajectories, time_limit: TimeLimit) -> jax.Array:
+    """Where [E, T] no value goes on: at terminations, and at time limits if these count as such."""
+    ends = trajectories.terminated
+    return ends | trajectories.truncated if time_limit == "terminal" else ends
 
 
 def scale(advantages: jax.Array, scaling: Scaling) -> jax.Array:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from math import inf
 from typing import NamedTuple
 
+from mppo.algorithm.picking import best_known
 from mppo.algorithm.population import Member, Progress
 from mppo.errors import check_ranges
 from mppo.machine.lazy import jax, jnp
@@ -192,9 +193,7 @@ class Contest:
 
     def report(self, population: Member, iteration: jax.Array, key: jax.Array) -> jax.Array:
         """The lead."""
-        known = population.record.picks > 0
-        known = known | ~jnp.any(known)
-        return jnp.argmax(jnp.where(known, population.performance, -jnp.inf)).astype(jnp.int32)
+        return best_known(population)
 
     def renews(self, population: Member, i: jax.Array) -> jax.Array:
         """Whether path i, just rolled out, is to be drawn anew: it has nothing to learn from."""

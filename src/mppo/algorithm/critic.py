@@ -9,7 +9,7 @@ from typing import NamedTuple
 from mppo.algorithm import filters
 from mppo.algorithm.advantages import Target
 from mppo.algorithm.filters import Filter
-from mppo.algorithm.minibatches import epochs_of_minibatches
+from mppo.algorithm.minibatches import adam_step, epochs_of_minibatches
 from mppo.algorithm.networks import Mlp, widened
 from mppo.algorithm.schedules import Rate, first, settle
 from mppo.algorithm.types import Network, PyTree
@@ -76,7 +76,6 @@ class Critic:
         self, value: Value, observations: jax.Array, targets: jax.Array, key: jax.Array
     ) -> tuple[Value, jax.Array]:
         """Regression on the mean squared error; returns the last pass's mean loss too."""
-        adam = self._adam()
         x = self._seen(value, observations)
         applied = jax.vmap(lambda net, one: self.network.apply(net, one)[0], in_axes=(None, 0))
         samples = (x, targets, applied(value.network, x)) if self.clip else (x, targets)
@@ -90,14 +89,13 @@ class Critic:
                 errors = jnp.maximum(errors, (near - wanted) ** 2)
             return jnp.mean(errors)
 
-        def step(carry, part):
-            network, moments = carry
-            error, gradient = jax.value_and_grad(loss)(network, part)
-            updates, moments = adam.update(gradient, moments, network)
-            return (optax.apply_updates(network, updates), moments), error
-
         (network, moments), errors = epochs_of_minibatches(
-            step, (value.network, value.optimiser), samples, self.epochs, self.minibatch, key
+            adam_step(self._adam(), loss),
+            (value.network, value.optimiser),
+            samples,
+            self.epochs,
+            self.minibatch,
+            key,
         )
         last_pass = errors[-(errors.shape[0] // self.epochs) :]
         return Value(network, value.filter, moments), jnp.mean(last_pass)

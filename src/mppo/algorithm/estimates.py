@@ -11,7 +11,7 @@ from mppo.algorithm.methods import Method
 from mppo.algorithm.paths import Incentives
 from mppo.algorithm.performance import Outcome
 from mppo.algorithm.policies import Architecture, Policy
-from mppo.algorithm.population import member
+from mppo.algorithm.population import kept, member
 from mppo.algorithm.surrogate import log_probs, performance_gain, statistics
 from mppo.algorithm.types import Batch, Bonus, PyTree, Trajectories
 from mppo.machine.lazy import jax, jnp
@@ -93,7 +93,7 @@ def fit_value(method: Method, value, seen: Trajectories, key: jax.Array):
     looking = value._replace(filter=filters.update(value.filter, observations))
     fitted, loss = critic.fit(looking, observations, old.targets.ravel(), key)
     sound = finite(fitted)
-    fitted = jax.tree.map(lambda new, before: jnp.where(sound, new, before), fitted, value)
+    fitted = kept(sound, fitted, value)
     advantages = old if method.advantages_from == "old-value" else targets_of(fitted)
     unexplained = jnp.var(old.targets - critic.values(value, seen.observations))
     total = jnp.var(old.targets)
@@ -198,8 +198,3 @@ def gain_of(
 def finite(tree: PyTree) -> jax.Array:
     """Whether all numbers of a tree are."""
     return jnp.all(jnp.stack([jnp.all(jnp.isfinite(leaf)) for leaf in jax.tree.leaves(tree)]))
-
-
-def kept(sound: jax.Array, new: PyTree, old: PyTree) -> PyTree:
-    """The new numbers if they are sound, else the old ones."""
-    return jax.tree.map(lambda one, other: jnp.where(sound, one, other), new, old)

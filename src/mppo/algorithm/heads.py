@@ -197,8 +197,8 @@ class Product:
         return sum(head.size for head in self.heads)
 
     def statistics(self, outputs: jax.Array, free: jax.Array) -> jax.Array:
-        parts = zip(self.heads, self._cut(outputs, "outputs"), self._cut(free, "free"), strict=True)
-        return jnp.concatenate([head.statistics(o, f) for head, o, f in parts])
+        cut = self._cut(outputs, "outputs"), self._cut(free, "free")
+        return jnp.concatenate(self._each("statistics", *cut))
 
     def _cut(self, vector, by: Literal["outputs", "free", "size", "statistics"]) -> list:
         """The pieces of a vector (its last axis) that belong to each head."""
@@ -211,9 +211,8 @@ class Product:
         return [getattr(head, method)(*arguments) for head, *arguments in parts]
 
     def log_prob(self, statistics: jax.Array, action: jax.Array) -> jax.Array:
-        return sum(
-            self._each("log_prob", self._cut(statistics, "statistics"), self._cut(action, "size"))
-        )  # type: ignore
+        cut = self._cut(statistics, "statistics"), self._cut(action, "size")
+        return sum(self._each("log_prob", *cut))  # type: ignore
 
     def entropy(self, statistics: jax.Array, tsallis: float = 1.0) -> jax.Array:
         parts = zip(self.heads, self._cut(statistics, "statistics"), strict=True)
@@ -236,10 +235,23 @@ class Product:
 
     def act(self, statistics: np.ndarray, noise: np.ndarray) -> np.ndarray:
         # a Gaussian draws one number for each action, a Categorical one for each option
-        edges = np.cumsum([0, *(head.outputs for head in self.heads)])
-        noises = [noise[..., a:b] for a, b in pairwise(edges)]
-        cut = self._cut(statistics, "statistics")
-        return np.concatenate(self._each("act", cut, noises), -1).astype(np.float32)
+        cut = self._cut(statistics, "statistics"), self._cut(noise, "outputs")
+        return np.concatenate(self._each("act", *cut), -1).astype(np.float32)
 
 
 Head = Gaussian | Categorical | Product
+
+
+def parts(head: Head) -> tuple[Gaussian | Categorical, ...]:
+    """The simple heads that a head is made of."""
+    return head.heads if isinstance(head, Product) else (head,)
+
+
+def options_of(head: Head) -> np.ndarray:
+    """For each action the number of options that it is one of; 0 where it is a number.
+
+    >>> options_of(Categorical((2, 3))).tolist(), options_of(Gaussian(2)).tolist()
+    ([2, 3], [0, 0])
+    """
+    sizes = [p.sizes if isinstance(p, Categorical) else (0,) * p.size for p in parts(head)]
+    return np.array(sum(sizes, ()), np.int64)

@@ -15,7 +15,6 @@ from mppo.algorithm.estimates import (
     fit,
     gain_of,
     init_exploration,
-    kept,
     objective,
 )
 from mppo.algorithm.methods import Method
@@ -38,7 +37,7 @@ from mppo.algorithm.performance import (
     summary,
 )
 from mppo.algorithm.policies import Architecture, Policy
-from mppo.algorithm.population import Member, member, put, share_filter, slot_for
+from mppo.algorithm.population import Member, kept, member, put, share_filter, slot_for
 from mppo.algorithm.schedules import at
 from mppo.algorithm.surrogate import mean_entropy
 from mppo.algorithm.types import PyTree, Trajectories

@@ -143,6 +143,7 @@ class Method:
             )
         if self.styles and bonus and not paid:
             raise ValueError("the method has a bonus, and no style takes it; give one bonus=1")
+        # a user's optimiser may have a trust region as well as ours
         if any(one.reach != 1 for one in self.styles) and not hasattr(self.optimiser, "max_kl"):
             raise ValueError("a style has a reach of its own, which needs --optimiser trpo")
         if any(one.recalls and not one.bonus for one in self.styles):

@@ -7,7 +7,7 @@ from math import ceil, log
 from typing import Any
 
 from mppo.algorithm.types import PyTree
-from mppo.machine.lazy import jax, jnp
+from mppo.machine.lazy import jax, jnp, optax
 
 
 def epochs_of_minibatches(
@@ -33,6 +33,19 @@ def epochs_of_minibatches(
         return step(carry, jax.tree.map(lambda leaf: jnp.take(leaf, row, axis=0), samples))
 
     return jax.lax.scan(visit, carry, rows)
+
+
+def adam_step(adam: optax.GradientTransformation, loss: Callable, has_aux: bool = False):
+    """The `step` by which Adam lowers a loss of (parameters, part), and what the loss tells."""
+
+    def step(carry, part):
+        parameters, moments = carry
+        value, gradient = jax.value_and_grad(loss, has_aux=has_aux)(parameters, part)
+        updates, moments = adam.update(gradient, moments, parameters)
+        told = value[1] if has_aux else value
+        return (optax.apply_updates(parameters, updates), moments), told
+
+    return step
 
 
 def shuffled(key: jax.Array, n: int) -> jax.Array:

@@ -10,7 +10,7 @@ from mppo.algorithm.filters import Filter
 from mppo.algorithm.methods import Method
 from mppo.algorithm.performance import Outcome
 from mppo.algorithm.policies import Architecture, Policy
-from mppo.algorithm.population import Member, Progress, Record, fresh_record, member, put
+from mppo.algorithm.population import Member, Progress, Record, fresh_record, kept, member, put
 from mppo.algorithm.schedules import first, unchecked
 from mppo.algorithm.styles import Sight, output_scales
 from mppo.algorithm.surrogate import Gain, mean_entropy
@@ -126,7 +126,7 @@ def in_sight_of(method: Method, fresh: Member, old: Member) -> Policy:
         return fresh.policy
     folded = of_style(method, "filter", fresh.style) == SIGHTS.index("folded")
     known = folded & ~filters.is_raw(old.policy.filter)
-    filter = _choose(known, old.policy.filter, fresh.policy.filter)
+    filter = kept(known, old.policy.filter, fresh.policy.filter)
     return fresh.policy._replace(filter=filter._replace(turns=fresh.policy.filter.turns))
 
 
@@ -179,13 +179,13 @@ def look(
         return policy._replace(filter=moved)
     sight = of_style(method, "filter", number)
     raw, fold = sight == SIGHTS.index("none"), (sight == SIGHTS.index("folded")) & ~first
-    kept = _choose(raw, policy.filter, moved)
+    filter = kept(raw, policy.filter, moved)
     if not method.folds:
-        return policy._replace(filter=kept)
+        return policy._replace(filter=filter)
     network = policy.parameters.network
-    layer = _choose(fold, filters.folded(network[0], policy.filter, moved), network[0])
+    layer = kept(fold, filters.folded(network[0], policy.filter, moved), network[0])
     parameters = policy.parameters._replace(network=(layer, *network[1:]))
-    return Policy(parameters, kept)
+    return Policy(parameters, filter)
 
 
 def warmed_up(method: Method, filter: Filter, styles: PyTree, batch: jax.Array, first: jax.Array):
@@ -199,7 +199,3 @@ def warmed_up(method: Method, filter: Filter, styles: PyTree, batch: jax.Array, 
         common,
     )
     return warm._replace(turns=turns)
-
-
-def _choose(condition: jax.Array, one: PyTree, other: PyTree) -> PyTree:
-    return jax.tree.map(lambda a, b: jnp.where(condition, a, b), one, other)

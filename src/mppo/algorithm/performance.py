@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from mppo.algorithm.advantages import TimeLimit
+from mppo.algorithm.advantages import TimeLimit, terminations
 from mppo.algorithm.population import Member, Record, member
 from mppo.algorithm.types import Trajectories
 from mppo.machine.lazy import jax, jnp
@@ -56,9 +56,7 @@ def all_episodes(
     sum of gamma^t r_t + gamma^n V(s_n): what V stands for is what `estimate_advantages` makes of
     it, so an episode stopped by its time limit goes on in V unless that counts as its end.
     """
-    terminal = trajectories.terminated
-    if time_limit == "terminal":
-        terminal = terminal | trajectories.truncated
+    terminal = terminations(trajectories, time_limit)
     stops = jnp.asarray(trajectories.terminated | trajectories.truncated).at[:, -1].set(True)
     beyond = jnp.where(stops & ~terminal, gamma * next_values, 0.0)
     earlier = trajectories.earlier

@@ -63,6 +63,11 @@ def put(population: Tree, i: jax.Array, element: Tree) -> Tree:
     return jax.tree.map(lambda leaf, new: leaf.at[i].set(new), population, element)
 
 
+def kept(sound: jax.Array, new: Tree, old: Tree) -> Tree:
+    """The new numbers if they are sound, else the old ones."""
+    return jax.tree.map(lambda one, other: jnp.where(sound, one, other), new, old)
+
+
 def slot_for(replacement: Replacement, population: Member, i: jax.Array) -> jax.Array:
     """Where the improved version of path i goes: its own place, or the worst known path's."""
     if replacement == "self":

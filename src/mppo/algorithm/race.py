@@ -12,14 +12,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from mppo.algorithm.estimates import kept
 from mppo.algorithm.heads import Categorical
 from mppo.algorithm.iteration import Metrics, State, metrics_of
 from mppo.algorithm.methods import Method
 from mppo.algorithm.paths import fresh_path, fresh_value, in_sight_of
 from mppo.algorithm.performance import episodes
 from mppo.algorithm.policies import Architecture
-from mppo.algorithm.population import Member, member, put
+from mppo.algorithm.population import Member, kept, member, put
 from mppo.algorithm.types import PyTree, Trajectories
 from mppo.machine.lazy import jax, jnp
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields, replace
 from math import inf
 from typing import Literal, get_type_hints
 
-from mppo.algorithm.heads import Categorical, Gaussian, Head
+from mppo.algorithm.heads import Gaussian, Head, parts
 from mppo.errors import check_ranges, did_you_mean
 from mppo.machine.lazy import jax, jnp
 
@@ -129,10 +129,9 @@ def _read(field: str, text: str, kind: object) -> float | str:
 
 def output_scales(one: Style, head: Head) -> jax.Array:
     """The scale of the last layer's weights for each output of a network under this head."""
-    parts = (head,) if isinstance(head, Gaussian | Categorical) else head.heads
     scales = [
         one.output_scale if isinstance(part, Gaussian) else ALIKE_SCALE
-        for part in parts
+        for part in parts(head)
         for _ in range(part.outputs)
     ]
     return jnp.asarray(scales)

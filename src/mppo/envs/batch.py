@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import gymnasium
 import numpy as np
@@ -14,14 +14,20 @@ from gymnasium.vector.utils import batch_space
 from mppo.envs.contract import (
     NO_LIMIT,
     Lane,
-    Simulation,
     State,
     check_count,
     checked_state,
+    fresh_generator,
     reset_indices,
+    seeds_for,
 )
-from mppo.envs.generators import fresh_generator, seeds_for
 from mppo.envs.tasks import task_of
+
+if TYPE_CHECKING:
+    from mppo.envs.batched.dynamics import BatchedSimulation
+    from mppo.envs.robots.simulation import RobotSimulation
+
+    Simulation = BatchedSimulation | RobotSimulation
 
 
 def simulation_of(task: str, num_envs: int, horizon: int, **kwargs: Any) -> Simulation:
@@ -47,7 +53,7 @@ class BatchVectorEnv(VectorEnv):
     single_observation_space: Any
     single_action_space: Any
     render_mode: str | None
-    simulation: Simulation = cast(Simulation, None)  # Gymnasium 1.2 closes what could not be made
+    simulation: Simulation = cast("Simulation", None)  # Gymnasium 1.2 closes what could not be made
 
     def __init__(
         self,

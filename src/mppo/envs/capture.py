@@ -18,8 +18,7 @@ import numpy as np
 from gymnasium.envs.registration import EnvSpec
 
 from mppo.envs.checked import CheckedVectorEnv
-from mppo.envs.contract import State
-from mppo.envs.generators import generator_words, set_generator_words
+from mppo.envs.contract import State, generator_words, set_generator_words
 from mppo.envs.robots.engine import mujoco, uses_mujoco
 
 _INTEGRATION = mujoco.mjtState.mjSTATE_INTEGRATION
@@ -32,17 +31,15 @@ class Unknown(TypeError):
     """An attribute whose value cannot be told."""
 
 
-def _arrays(owner: Any) -> dict[str, np.ndarray]:
-    """The double-precision arrays of MuJoCo's model or data."""
-    found = {name: getattr(owner, name) for name in dir(owner) if not name.startswith("_")}
+def _arrays(owner: Any, model: Any) -> dict[str, np.ndarray]:
+    """The double-precision arrays of MuJoCo's model or data that keep their size.
+
+    The others are of constraints, and made anew in every step.
+    """
+    lasting = owner if isinstance(owner, mujoco.MjModel) else mujoco.MjData(model)
+    found = {name: getattr(lasting, name) for name in dir(lasting) if not name.startswith("_")}
     kept = lambda a: isinstance(a, np.ndarray) and a.dtype == np.float64 and a.flags.writeable
-    return {name: array for name, array in found.items() if kept(array) and array.size}
-
-
-def _kept(owner: Any, model: Any) -> dict[str, np.ndarray]:
-    """Those that keep their size: the others are of constraints, and made anew in every step."""
-    lasting = _arrays(owner if isinstance(owner, mujoco.MjModel) else mujoco.MjData(model))
-    return {name: array for name, array in _arrays(owner).items() if name in lasting}
+    return {name: getattr(owner, name) for name, a in found.items() if kept(a) and a.size}
 
 
 def _attributes(thing: Any, path: str, met: set[int]) -> Iterator[tuple[str, Any, str, Any]]:
@@ -106,7 +103,7 @@ def captured(env: gymnasium.Env) -> State:
     base: Any = env.unwrapped
     for path, _, _, value in _attributes(env, "env", set()):
         if isinstance(value, mujoco.MjData | mujoco.MjModel):
-            kept = _kept(value, base.model)
+            kept = _arrays(value, base.model)
             state |= {f"{path}:{name}": array.copy() for name, array in kept.items()}
         elif isinstance(value, np.random.Generator):
             state[f"{path}:generator"] = generator_words(value)
@@ -126,7 +123,7 @@ def put_back(env: gymnasium.Env, state: State) -> None:
     expected = {"physics", "python"}
     for path, owner, name, value in list(_attributes(env, "env", set())):
         if isinstance(value, mujoco.MjData | mujoco.MjModel):
-            for field, array in _kept(value, base.model).items():
+            for field, array in _arrays(value, base.model).items():
                 array[...] = state[f"{path}:{field}"]
                 expected.add(f"{path}:{field}")
         elif isinstance(value, np.random.Generator):

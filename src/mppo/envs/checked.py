@@ -14,8 +14,7 @@ import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space, concatenate, create_empty_array, iterate
 
-from mppo.envs.contract import reset_indices
-from mppo.envs.generators import seeds_for
+from mppo.envs.contract import reset_indices, seeds_for
 from mppo.envs.robots.engine import quieten, warnings_of
 from mppo.errors import BadRequest, EnvironmentFault
 
@@ -77,9 +76,13 @@ class CheckedEnv:
         if not isinstance(info, dict):
             self.fault("info", info)
         seen = self.observation(observation)
+        self.check_warnings()
+        return seen, paid, ended, cut
+
+    def check_warnings(self) -> None:
+        """Raise for what MuJoCo called bad."""
         if self.warnings is not None and (bad := self.warnings()):
             self.fault("MuJoCo's warnings", bad)
-        return seen, paid, ended, cut
 
     def observation(self, observation: Any) -> Any:
         """The observation, if it is one of the space and of numbers that are finite."""
@@ -178,16 +181,6 @@ class CheckedVectorEnv(VectorEnv):
             return np.stack(self._last)
         empty = create_empty_array(self.single_observation_space, self.num_envs)
         return concatenate(self.single_observation_space, self._last, empty)
-
-    @property
-    def first(self) -> int:
-        """The number of the first environment, where others of the run are elsewhere."""
-        return self.checked[0].index
-
-    @first.setter
-    def first(self, number: int) -> None:
-        for i, one in enumerate(self.checked):
-            one.index = number + i
 
     def render(self) -> tuple[Any, ...]:
         """One image of each environment."""

@@ -1,4 +1,4 @@
-"""What environments, collectors and evaluators agree on: lanes, states, horizons, reset masks."""
+"""What environments, collectors and evaluators agree on: lanes, states, generators, resets."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
+from gymnasium.utils import seeding
 
 if TYPE_CHECKING:
     from mppo.acting.actor import Actor
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
 NO_LIMIT = sys.maxsize  # a horizon that no episode reaches
 
 State = dict[str, np.ndarray]  # what get_state returns: arrays alone, so any format can hold it
+
+_WORD = (1 << 64) - 1
+WORDS = 6  # of a PCG64 generator: two for the state, for the increment and for a spare half word
 
 
 class Differs(RuntimeError):
@@ -71,36 +75,65 @@ def checked_state(state: State, expected: State) -> State:
     return {name: np.asarray(value) for name, value in state.items()}
 
 
+def generator_words(generator: np.random.Generator) -> np.ndarray:
+    """The whole state of a PCG64 generator as six unsigned 64-bit words.
+
+    >>> generator = np.random.Generator(np.random.PCG64(0))
+    >>> words = generator_words(generator)
+    >>> first = generator.random()
+    >>> set_generator_words(generator, words)
+    >>> generator.random() == first
+    True
+    """
+    state = generator.bit_generator.state
+    if state["bit_generator"] != "PCG64":
+        raise ValueError(
+            f"cannot store a {state['bit_generator']} generator; use numpy.random.PCG64, "
+            "as gymnasium.utils.seeding.np_random does"
+        )
+    number, increment = state["state"]["state"], state["state"]["inc"]
+    words = [number & _WORD, number >> 64, increment & _WORD, increment >> 64]
+    return np.array([*words, state["has_uint32"], state["uinteger"]], dtype=np.uint64)
+
+
+def set_generator_words(generator: np.random.Generator, words: np.ndarray) -> None:
+    """Put a PCG64 generator into the state that `generator_words` read."""
+    if np.shape(words) != (WORDS,):
+        raise ValueError(f"generator state has shape {np.shape(words)}; allowed: ({WORDS},)")
+    low, high, low_increment, high_increment, has_spare, spare = (int(word) for word in words)
+    generator.bit_generator.state = {
+        "bit_generator": "PCG64",
+        "state": {"state": high << 64 | low, "inc": high_increment << 64 | low_increment},
+        "has_uint32": has_spare,
+        "uinteger": spare,
+    }
+
+
+def fresh_generator(seed: int | None = None) -> np.random.Generator:
+    """A generator seeded as Gymnasium seeds an environment; from the system's entropy if None."""
+    return seeding.np_random(seed)[0]
+
+
+def seeds_for(seed: int | Sequence[int | None] | None, num_envs: int) -> Sequence[int | None]:
+    """One seed for each sub-environment: seed, seed + 1, … for an int, as SyncVectorEnv does."""
+    if seed is None:
+        return [None] * num_envs
+    if isinstance(seed, int):
+        return [seed + i for i in range(num_envs)]
+    if len(seed) != num_envs:
+        raise ValueError(
+            f"seed has {len(seed)} entries for num_envs={num_envs}; "
+            "pass one int, or one entry for each sub-environment"
+        )
+    return seed
+
+
 @runtime_checkable
 class Resumable(Protocol):
     """An environment that can be stored and go on later, bit for bit."""
 
     def get_state(self) -> State: ...  # all that the future depends on, as arrays
     def set_state(self, state: State) -> None: ...  # continue from there
-
-
-class Simulation(Resumable, Protocol):
-    """Several independent sub-environments of one task, each with a generator of its starts."""
-
-    render_fps: int
-    observation_space: Any  # of one sub-environment
-    action_space: Any
-
-    @property
-    def render_modes(self) -> Sequence[str]: ...
-    @property
-    def lanes(self) -> Sequence[Lane]: ...  # none where all are stepped at once
-    @property
-    def generators(self) -> Sequence[np.random.Generator]: ...
-    @property
-    def elapsed(self) -> np.ndarray: ...  # the number of steps that each episode has lasted
-    def use_generator(self, i: int, generator: np.random.Generator) -> None: ...
-    def start(self, i: int) -> None: ...  # put sub-environment i at a fresh start
-    def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray]: ...
-    def observe(self) -> np.ndarray: ...  # a new array of all observations
-    def info(self, i: int) -> dict[str, Any]: ...  # what a single environment tells beside
-    def picture(self, i: int, mode: str) -> np.ndarray: ...
-    def close(self) -> None: ...
 
 
 class Rows(NamedTuple):

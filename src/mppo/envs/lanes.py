@@ -100,6 +100,7 @@ class StepLane:
     def run_steps(self, actor: Actor, limits: Limits, rows: Rows, start: int, stop: int) -> int:
         """Rows start ... stop - 1 with a policy, at most to the end of the episode."""
         chooser, checked, sight = self._chooser, self._checked, self._sight
+        to_env = self._spaces.to_env_one
         self._aim(actor, rows)
         given, first, stop = chooser.room(start, stop, limits.clip)
         choose, address, form = chooser.choose, chooser.address, chooser.form.kind
@@ -107,15 +108,15 @@ class StepLane:
         for t in range(start, stop):
             if said := choose(address, t, 0):
                 self._look_again(said, seen, rows, start, t)
-            action = given[t - first] if form else self._decoded(rows.actions[t], limits)
+            action = given[t - first] if form else to_env(rows.actions[t], limits.clip)
             checked.action = action
             checked.steps += 1
             try:
                 answer = step(action)
             except Exception as error:
                 self._fail("exception in step", repr(error), rows, start, t, error)
-            if type(answer) is not tuple or len(answer) != 5:
-                answer = self._unpacked(answer, rows, start, t)
+            if not isinstance(answer, tuple) or len(answer) != 5:
+                self._fail("answer of step", answer, rows, start, t)
             seen, reward, terminated, truncated, info = answer
             # looked at in the step it came: nobody steps on after a reward that is no number
             fine = type(reward) in _PLAIN and isfinite(reward)
@@ -148,14 +149,11 @@ class StepLane:
                 self._watched = data
                 chooser.watch(data.warning.number, np.array(list(BAD_NUMBERS.values()), np.int64))
 
-    def _decoded(self, action: np.ndarray, limits: Limits) -> Any:
-        return self._spaces.to_env_one(action, limits.clip)
-
     def _look_again(self, said: int, seen: Any, rows: Rows, start: int, t: int) -> None:
         """Before the action of row t: the fault of the step before it, or the action after all."""
         self._check_rewards(rows, start, t - 1)
         if said == WARNED:
-            self._check_warnings()
+            self._checked.check_warnings()
         if seen is not None:
             self._sight.precise(seen)
         assert self._actor is not None
@@ -165,13 +163,8 @@ class StepLane:
     def _settle(self, rows: Rows, start: int, t: int) -> None:
         """Check what the last step left, and the rewards of all."""
         self._check_rewards(rows, start, t)
-        self._check_warnings()
+        self._checked.check_warnings()
         self._sight.precise(self.seen)
-
-    def _check_warnings(self) -> None:
-        checked = self._checked
-        if checked.warnings is not None and (bad := checked.warnings()):
-            checked.fault("MuJoCo's warnings", bad)
 
     def _check_rewards(self, rows: Rows, start: int, last: int) -> None:
         """Raise at the first of the rows start ... last whose reward is not finite."""
@@ -182,11 +175,6 @@ class StepLane:
         self._checked.steps -= last - bad
         self._checked.action = rows.actions[bad]
         self._checked.fault("reward", float(rows.rewards[bad]))
-
-    def _unpacked(self, answer: Any, rows: Rows, start: int, t: int) -> Any:
-        if not isinstance(answer, tuple) or len(answer) != 5:
-            self._fail("answer of step", answer, rows, start, t)
-        return answer
 
     def _fail(
         self, field: str, value: Any, rows: Rows, start: int, t: int, cause: Any = None

@@ -15,7 +15,7 @@ import numpy as np
 from gymnasium import spaces
 
 from mppo.acting.spaces import MASK, SEEN, Spaces
-from mppo.envs.source import EnvSource
+from mppo.envs.source import EnvSource, name_of_env
 from mppo.errors import BadRequest, EnvironmentFault
 
 METHOD = "action_masks"
@@ -26,8 +26,8 @@ class MaskInView(gymnasium.Wrapper):
 
     def __init__(self, env: gymnasium.Env):
         super().__init__(env)
-        name = env.spec.id if env.spec is not None else type(env.unwrapped).__name__
-        self._name, self._choices = name, Spaces(env.observation_space, env.action_space, name).head
+        self._name = name_of_env(env)
+        self._choices = Spaces(env.observation_space, env.action_space, self._name).head
         mask = spaces.MultiBinary(self._choices.outputs)
         self.observation_space = spaces.Dict({MASK: mask, SEEN: env.observation_space})
         self._asks = env.has_wrapper_attr(METHOD)
@@ -53,8 +53,9 @@ class MaskInView(gymnasium.Wrapper):
                 f'method {METHOD}(), or info["{MASK}"], or an observation of that name'
             )
         given = self.env.get_wrapper_attr(METHOD)() if self._asks else info[MASK]
-        mask = np.concatenate([np.ravel(part) for part in given]) if _nested(given) else given
-        mask = np.asarray(mask).ravel()
+        if isinstance(given, tuple | list):  # each of several choices may have a mask of its own
+            given = np.concatenate([np.ravel(part) for part in given]) if given else ()
+        mask = np.asarray(given).ravel()
         if mask.shape != (size,):
             raise EnvironmentFault(
                 f'environment "{self._name}" broke its contract: its mask has {mask.size} entries, '
@@ -63,22 +64,13 @@ class MaskInView(gymnasium.Wrapper):
         return {MASK: (mask != 0).astype(np.int8), SEEN: observation}
 
 
-def _nested(given: Any) -> bool:
-    """Whether each of several choices has a mask of its own."""
-    return isinstance(given, tuple | list) and bool(given) and np.ndim(given[0]) > 0
-
-
-def observes_mask(space: spaces.Space) -> bool:
-    """Whether observations have a part of that name already."""
-    return isinstance(space, spaces.Dict) and MASK in space.spaces
-
-
 def with_masks(on: EnvSource) -> EnvSource:
     """The same task, whose observations say which choices are allowed.
 
     What puts the mask there is no wrapper of the user's, and is not recorded as one.
     """
-    if observes_mask(on.spaces.observation):
+    space = on.spaces.observation
+    if isinstance(space, spaces.Dict) and MASK in space.spaces:  # it is there already
         return replace(on, spaces=replace(on.spaces, masked=True))
     if on.within is None or (on.count and not on.shared):
         raise BadRequest(

@@ -87,7 +87,8 @@ class Recipe:
 def number(vector: VectorEnv, first: int) -> None:
     """Let faults call the first environment of a vector by its number in the run."""
     if isinstance(vector, CheckedVectorEnv):
-        vector.first = first
+        for i, one in enumerate(vector.checked):
+            one.index = first + i
 
 
 def _main_is_a_file() -> bool:

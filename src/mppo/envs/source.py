@@ -93,46 +93,47 @@ def env_source(env: AnyEnv, /, *, wrappers: Sequence[Wrap] = (), **kwargs: Any) 
 
 def _source(env: AnyEnv, wrappers: tuple[Wrap, ...], kwargs: dict[str, Any]) -> EnvSource:
     if isinstance(env, str):
-        return _registered(env, kwargs, tuple(wrappers))
+        return _registered(env, wrappers, kwargs)
     if isinstance(env, VectorEnv):
-        return replace(_borrowed_vector(env, tuple(wrappers)), from_python=True)
-    if isinstance(env, gymnasium.Env):
-        return replace(_borrowed(env, tuple(wrappers)), from_python=True)
-    if callable(env):
-        return replace(_made_by(env, tuple(wrappers)), from_python=True)
-    raise BadRequest(
-        f"env is {env!r}; give a Gymnasium id, a callable that makes an environment, or an "
-        "environment"
-    )
+        _refuse_wrappers(wrappers)
+        found = replace(_vector(env, lambda n: Borrowed(env)), shared=True)
+    elif isinstance(env, gymnasium.Env):
+        found = _borrowed(env, wrappers)
+    elif callable(env):
+        found = _made_by(env, wrappers)
+    else:
+        raise BadRequest(
+            f"env is {env!r}; give a Gymnasium id, a callable that makes an environment, or an "
+            "environment"
+        )
+    return replace(found, from_python=True)
 
 
-def _registered(env_id: str, kwargs: dict, wrappers: tuple[Wrap, ...] = ()) -> EnvSource:
+def _registered(env_id: str, wrappers: tuple[Wrap, ...], kwargs: dict[str, Any]) -> EnvSource:
     module, _, registered = env_id.rpartition(":")
     if module:
         imported(module, env_id)
     name = registered if known(registered) else with_namespace(registered)
     spec = gymnasium.spec(name)
     plain = lambda: gymnasium.make(name, disable_env_checker=True, **kwargs)  # we check ourselves
-    one = (lambda: wrapped(plain(), wrappers)) if wrappers else plain
+    one = lambda: wrapped(plain(), wrappers)
     with refusing(name, kwargs):
         # ours step a whole batch at once: there is no single environment to put a wrapper around
         ours = _for_native(name, spec.max_episode_steps, kwargs, wrappers)
         native = None if ours is None else envs.native_vector(name, 1, **ours)
         probe = native if native is not None else CheckedVectorEnv([one], name)
-    found = Spaces(probe.single_observation_space, probe.single_action_space, name)
-    horizon = kwargs.get("horizon") or kwargs.get("max_episode_steps") or spec.max_episode_steps
-    if wrappers:
-        horizon = _wrapped_horizon(horizon, ours if native is not None else None, probe)
+    given = kwargs if native is None or ours is None else ours
+    found = _spaces(probe.single_observation_space, probe.single_action_space, name)
+    horizon = given.get("horizon") or given.get("max_episode_steps") or spec.max_episode_steps
+    if wrappers and isinstance(probe, CheckedVectorEnv):  # they may have time limits of their own
+        limits = horizon, _time_limit(probe.envs[0])
+        horizon = min((limit for limit in limits if limit), default=None)
     probe.close()
-    _ = found.observation_size, found.head  # refuse what cannot be handled before anything is made
 
     def make(count: int) -> VectorEnv:
-        vector = None
-        if native is not None and ours is not None:
-            vector = envs.native_vector(name, count, **ours)
+        vector = None if native is None else envs.native_vector(name, count, **given)
         return vector or checked_vector([one] * count, name)
 
-    given = kwargs if native is None or ours is None else ours
     return EnvSource(
         f"{module}:{name}" if module else name,  # so that it is found again
         make,
@@ -147,12 +148,11 @@ def _registered(env_id: str, kwargs: dict, wrappers: tuple[Wrap, ...] = ()) -> E
     )
 
 
-def _wrapped_horizon(horizon: int | None, ours: dict | None, probe: VectorEnv) -> int | None:
-    """The horizon of a task inside wrappers, which may have a time limit of their own."""
-    if ours is not None:
-        return ours.get("horizon", horizon)
-    limit = _time_limit(cast(CheckedVectorEnv, probe).envs[0])
-    return min((n for n in (horizon, limit) if n), default=None)
+def _spaces(observation: gymnasium.Space, action: gymnasium.Space, name: str) -> Spaces:
+    """The spaces of an environment; what cannot be handled is refused before anything is made."""
+    found = Spaces(observation, action, name)
+    _ = found.observation_size, found.head
+    return found
 
 
 def _for_native(
@@ -188,8 +188,8 @@ def _recordable(value: Any) -> bool:
     return not isinstance(value, float | np.floating) or math.isfinite(value)
 
 
-def _made_by(function: MakeEnv, wrappers: tuple[Wrap, ...] = ()) -> EnvSource:
-    with refusing(getattr(function, "__name__", repr(function)), {}):
+def _made_by(function: MakeEnv, wrappers: tuple[Wrap, ...]) -> EnvSource:
+    with refusing(getattr(function, "__name__", repr(function)), {}):  # partials have no name
         env = function()
     if isinstance(env, VectorEnv):
         _refuse_wrappers(wrappers)
@@ -202,7 +202,7 @@ def _made_by(function: MakeEnv, wrappers: tuple[Wrap, ...] = ()) -> EnvSource:
             "gymnasium.vector.VectorEnv (a fresh one on every call)"
         )
     one = lambda: wrapped(cast(gymnasium.Env, function()), wrappers)
-    with refusing(_name(env), {}):
+    with refusing(name_of_env(env), {}):
         inside = wrapped(env, wrappers)
     found = _single(inside, wrappers, lambda name, n: checked_vector([one] * n, name))
     inside.close()
@@ -211,7 +211,7 @@ def _made_by(function: MakeEnv, wrappers: tuple[Wrap, ...] = ()) -> EnvSource:
 
 def _borrowed(env: gymnasium.Env, wrappers: tuple[Wrap, ...]) -> EnvSource:
     """An environment as it is: a batch of one, for training and evaluation in turn."""
-    with refusing(_name(env), {}):
+    with refusing(name_of_env(env), {}):
         inside = wrapped(env, wrappers)
     make = lambda name, n: Borrowed(CheckedVectorEnv([lambda: inside], name))
     return replace(_single(inside, wrappers, make), count=1, shared=True)
@@ -220,20 +220,14 @@ def _borrowed(env: gymnasium.Env, wrappers: tuple[Wrap, ...]) -> EnvSource:
 def _single(
     env: gymnasium.Env, wrappers: tuple[Wrap, ...], make: Callable[[str, int], VectorEnv]
 ) -> EnvSource:
-    name = _name(env)
-    found = Spaces(env.observation_space, env.action_space, name)
-    _ = found.observation_size, found.head
-    horizon = _time_limit(env)
-    return EnvSource(name, lambda n: make(name, n), found, horizon, applied=wrappers)
+    name = name_of_env(env)
+    found = _spaces(env.observation_space, env.action_space, name)
+    return EnvSource(name, lambda n: make(name, n), found, _time_limit(env), applied=wrappers)
 
 
-def _name(env: gymnasium.Env | VectorEnv) -> str:
+def name_of_env(env: gymnasium.Env | VectorEnv) -> str:
+    """Its id, or the name of its class."""
     return env.spec.id if env.spec is not None else type(env.unwrapped).__name__
-
-
-def _borrowed_vector(env: VectorEnv, wrappers: tuple[Wrap, ...]) -> EnvSource:
-    _refuse_wrappers(wrappers)
-    return replace(_vector(env, lambda n: Borrowed(env)), shared=True)
 
 
 def _refuse_wrappers(wrappers: tuple[Wrap, ...]) -> None:
@@ -246,9 +240,8 @@ def _refuse_wrappers(wrappers: tuple[Wrap, ...]) -> None:
 
 def _vector(first: VectorEnv, make: Callable[[int], VectorEnv]) -> EnvSource:
     """A user's own vector environment: as many environments as it has, in its autoreset mode."""
-    name = _name(first)
-    found = Spaces(first.single_observation_space, first.single_action_space, name)
-    _ = found.observation_size, found.head
+    name = name_of_env(first)
+    found = _spaces(first.single_observation_space, first.single_action_space, name)
     horizon = first.spec.max_episode_steps if first.spec is not None else None
     inside = first.unwrapped
     if horizon is None and isinstance(inside, SyncVectorEnv):

@@ -20,7 +20,7 @@ from mppo.acting.agent import Agent
 from mppo.envs.batch import lanes_of
 from mppo.envs.checked import CheckedVectorEnv
 from mppo.envs.robots.engine import uses_mujoco
-from mppo.envs.robots.single import RobotEnv
+from mppo.envs.robots.simulation import RobotEnv
 from mppo.envs.source import EnvSource, env_source
 from mppo.envs.wrapping import Borrowed
 from mppo.errors import BadRequest

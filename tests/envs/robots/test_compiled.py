@@ -7,7 +7,8 @@ import pytest
 
 from mppo.acting import kernel
 from mppo.envs.contract import Limits, Rows
-from mppo.envs.robots.factory import LaneFactory
+from mppo.envs.robots.lane import MujocoLane
+from mppo.envs.robots.simulation import RobotSimulation
 from mppo.envs.tasks import NATIVE_TASKS, task_of
 
 VARIANTS = [
@@ -62,10 +63,10 @@ def rows(lane, steps, seed=0):
 @pytest.mark.parametrize("clip", [False, True])
 @pytest.mark.parametrize(("task", "arguments"), VARIANTS, ids=lambda v: str(v))
 def test_many_steps_are_single_steps(task, arguments, clip):
-    factory = LaneFactory(task_of(task), **arguments)
-    fast, slow = factory.lane(60), factory.lane(60)
+    robots = RobotSimulation(task_of(task), 2, 60, **arguments)
+    fast, slow = robots.lanes
     net = network(fast.observation.size, fast.model.nu)
-    limits = Limits(clip, factory.action_space.low, factory.action_space.high)
+    limits = Limits(clip, robots.action_space.low, robots.action_space.high)
     for seed in (1, 2):
         for lane in (fast, slow):
             lane.generator = np.random.default_rng(seed)
@@ -99,14 +100,14 @@ def test_many_steps_are_single_steps(task, arguments, clip):
 @pytest.mark.parametrize("lacking", ["a network to run", "MuJoCo's library"])
 def test_python_steps_where_compiled_code_cannot(lacking, bound, monkeypatch):
     """The same bits, one step at a time."""
-    factory = LaneFactory(task_of("Hopper-v5"))
-    fast = factory.lane(60)
+    robots = RobotSimulation(task_of("Hopper-v5"), 1, 60)
+    fast = robots.lanes[0]
     if lacking == "MuJoCo's library":
         monkeypatch.setattr("mppo.envs.robots.lane.addresses", lambda: None)
-    slow = factory.lane(60)
+    slow = MujocoLane(robots.robot, robots.base, 60)
     net = network(fast.observation.size, 3)
     clip, squash = bound
-    limits = Limits(clip, factory.action_space.low, factory.action_space.high, squash)
+    limits = Limits(clip, robots.action_space.low, robots.action_space.high, squash)
     for lane in (fast, slow):
         lane.generator = np.random.default_rng(1)
         lane.reset()
@@ -126,7 +127,7 @@ def test_python_steps_where_compiled_code_cannot(lacking, bound, monkeypatch):
 
 
 def test_a_bad_number_stops_the_steps_at_its_own():
-    lane = LaneFactory(task_of("Hopper-v5")).lane(100)
+    lane = RobotSimulation(task_of("Hopper-v5"), 1, 100).lanes[0]
     lane.reset()
     seen = rows(lane, 50)
     seen.noise[3, 1] = np.nan

@@ -47,7 +47,7 @@ def test_every_reading_pays_past_its_line_and_ends_at_falls_only_if_asked(task):
     source = env_source(task["env"], **arguments)
     assert source.native  # no reading costs speed
     simulation = BatchVectorEnv(task["env"], 1, **arguments)
-    lane, base = simulation.lanes[0], simulation.simulation.factory.base
+    lane, base = simulation.lanes[0], simulation.simulation.base
     line = arguments.get("threshold", {"SparseHalfCheetah": 5.0}.get(source.name[5:-3], 1.0))
     rng, (falls, steps) = np.random.default_rng(0), (0, 0)
     upright = getattr(type(base), "is_healthy", None)

@@ -8,8 +8,8 @@ from typing import NamedTuple
 from mppo.algorithm import filters
 from mppo.algorithm.exploration.none import no_bonus
 from mppo.algorithm.filters import Filter
-from mppo.algorithm.heads import Categorical, Gaussian, Head
-from mppo.algorithm.minibatches import epochs_of_minibatches
+from mppo.algorithm.heads import Gaussian, Head, parts
+from mppo.algorithm.minibatches import adam_step, epochs_of_minibatches
 from mppo.algorithm.networks import Mlp
 from mppo.algorithm.policies import Architecture, Policy
 from mppo.algorithm.types import Bonus, PyTree, Trajectories
@@ -115,7 +115,6 @@ class Curiosity:
         key: jax.Array,
     ) -> tuple[CuriosityState, dict[str, jax.Array]]:
         """Fit the module; the forward loss trains the features too, as in the original."""
-        adam = optax.adam(self.learning_rate)
         seen = trajectories.observations.reshape(-1, architecture.observation_size)
         state = state._replace(filter=filters.update(state.filter, seen))
 
@@ -124,14 +123,8 @@ class Curiosity:
             means = jnp.mean(forward), jnp.mean(inverse)
             return self.forward_weight * means[0] + (1 - self.forward_weight) * means[1], means
 
-        def step(carry, part: Transitions):
-            icm, moments = carry
-            gradient, means = jax.grad(loss, has_aux=True)(icm, part)
-            updates, moments = adam.update(gradient, moments, icm)
-            return (optax.apply_updates(icm, updates), moments), means
-
         (icm, moments), (forward, inverse) = epochs_of_minibatches(
-            step,
+            adam_step(optax.adam(self.learning_rate), loss, has_aux=True),
             (state.icm, state.optimiser),
             self._transitions(state, trajectories),
             self.epochs,
@@ -142,15 +135,11 @@ class Curiosity:
         return CuriosityState(icm, state.filter, moments), log
 
 
-def _parts(head: Head) -> tuple[Gaussian | Categorical, ...]:
-    return (head,) if isinstance(head, Gaussian | Categorical) else head.heads
-
-
 def encode_action(architecture: Architecture, action: jax.Array) -> jax.Array:
     """Continuous actions in units of their bounds, choices as one-hot vectors."""
     pieces, at = [], 0
     scale = jnp.asarray(architecture.action_scale or (1.0,) * architecture.head.size)
-    for head in _parts(architecture.head):
+    for head in parts(architecture.head):
         piece = action[at : at + head.size]
         if isinstance(head, Gaussian):
             pieces.append(jnp.clip(piece / scale[at : at + head.size], -1, 1))
@@ -164,7 +153,7 @@ def encode_action(architecture: Architecture, action: jax.Array) -> jax.Array:
 def inverse_loss(head: Head, guess: jax.Array, action: jax.Array, encoded: jax.Array) -> jax.Array:
     """Half the squared error of continuous actions, cross entropy of choices."""
     loss, at, place = jnp.asarray(0.0), 0, 0
-    for part in _parts(head):
+    for part in parts(head):
         piece = guess[place : place + part.outputs]
         if isinstance(part, Gaussian):
             error = piece - encoded[place : place + part.outputs]

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from mppo.algorithm import filters
 from mppo.algorithm.exploration.none import no_bonus
 from mppo.algorithm.filters import Filter
-from mppo.algorithm.minibatches import epochs_of_minibatches
+from mppo.algorithm.minibatches import adam_step, epochs_of_minibatches
 from mppo.algorithm.networks import Mlp
 from mppo.algorithm.policies import Architecture, Policy
 from mppo.algorithm.types import Bonus, PyTree, Trajectories
@@ -106,15 +106,9 @@ class Rnd:
         def loss(predictor: PyTree, part: jax.Array) -> jax.Array:
             return jnp.mean(jax.vmap(lambda x: self._error(predictor, state.target, x))(part))
 
-        def step(carry, part: jax.Array):
-            predictor, moments = carry
-            error, gradient = jax.value_and_grad(loss)(predictor, part)
-            updates, moments = adam.update(gradient, moments, predictor)
-            return (optax.apply_updates(predictor, updates), moments), error
-
         start = (state.predictor, state.optimiser)
         (predictor, moments), errors = epochs_of_minibatches(
-            step, start, seen, self.epochs, self.minibatch, key
+            adam_step(adam, loss), start, seen, self.epochs, self.minibatch, key
         )
         log = {"rnd_loss": jnp.mean(errors)}
         return RndState(state.target, predictor, filter, moments), log

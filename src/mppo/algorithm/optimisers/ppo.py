@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import inf
 
-from mppo.algorithm.minibatches import epochs_of_minibatches
+from mppo.algorithm.minibatches import adam_step, epochs_of_minibatches
 from mppo.algorithm.policies import Architecture, Policy
+from mppo.algorithm.population import kept
 from mppo.algorithm.schedules import Rate, first, is_zero, settle
 from mppo.algorithm.surrogate import log_probs, mean_kl, ratios, statistics
 from mppo.algorithm.types import Batch, Bonus, PyTree
@@ -61,22 +62,17 @@ class Ppo:
         key: jax.Array,
     ) -> tuple[Policy, PyTree, dict[str, jax.Array]]:
         """Adam on the clipped surrogate."""
-        adam, as_policy = self._adam(), lambda parameters: Policy(parameters, policy.filter)
+        as_policy = lambda parameters: Policy(parameters, policy.filter)
         loss = lambda parameters, part: self._loss(architecture, as_policy(parameters), part, bonus)
-
-        def step(carry, part: Batch):
-            parameters, moments = carry
-            gradient = jax.grad(loss)(parameters, part)
-            updates, moments = adam.update(gradient, moments, parameters)
-            return (optax.apply_updates(parameters, updates), moments), None
+        stepped = adam_step(self._adam(), loss)
+        step = lambda carry, part: (stepped(carry, part)[0], None)
 
         def step_or_stop(carry, part: Batch):
             *before, going = carry
             far = self._is_far(architecture, as_policy(before[0]), part)
             after, _ = step(tuple(before), part)
             goes_on = going & ~far
-            kept = jax.tree.map(lambda a, b: jnp.where(goes_on, a, b), after, tuple(before))
-            return (*kept, goes_on), goes_on
+            return (*kept(goes_on, after, tuple(before)), goes_on), goes_on
 
         start, log = (policy.parameters, state), {}
         passes = (batch, self.epochs, self.minibatch, key)

@@ -8,8 +8,7 @@ from typing import Any, Protocol
 import gymnasium
 import numpy as np
 
-from mppo.envs.contract import State
-from mppo.envs.generators import fresh_generator, generator_words, set_generator_words
+from mppo.envs.contract import State, fresh_generator, generator_words, set_generator_words
 
 
 class Dynamics(Protocol):

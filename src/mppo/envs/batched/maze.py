@@ -1,7 +1,8 @@
 """Maze: find the way around the walls to G; reward 1 there, none before (paper, Figure 2a)."""
 
+from collections import deque
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import gymnasium
 import numpy as np
@@ -10,10 +11,87 @@ from gymnasium.spaces import Box, Discrete
 from mppo.envs.batch import BatchVectorEnv
 from mppo.envs.batched import drawing
 from mppo.envs.batched.dynamics import checked_box_actions
-from mppo.envs.batched.maze_layouts import Layout, layout_of
 from mppo.envs.contract import State
 
+SIZE = 21  # cells along each side of the named layouts
+LAYOUTS = ("two-walls", "one-wall")
 MOVES = ((0, 1), (0, -1), (-1, 0), (1, 0))  # up, down, left, right as (column, row)
+
+
+class Layout(NamedTuple):
+    """A maze; cells are (column, row), rows counted from the bottom."""
+
+    walls: np.ndarray  # bool, indexed [row, column]
+    start: tuple[int, int]
+    goal: tuple[int, int]
+
+
+def layout_of(layout: str, gap: int = 2) -> Layout:
+    """A named layout, or a drawing with newlines (`.` free, `#` wall, `S` start, `G` goal).
+
+    >>> layout_of("S#G\\n...").goal
+    (2, 1)
+    """
+    if "\n" in layout:
+        return _parse(layout)
+    walls = np.zeros((SIZE, SIZE), dtype=np.bool_)
+    if layout == "two-walls":
+        walls[:17, 7] = True
+        walls[4:, 13] = True
+    elif layout == "one-wall":
+        if isinstance(gap, bool) or not isinstance(gap, (int, np.integer)) or not 0 < gap <= SIZE:
+            raise ValueError(f"gap is {gap!r}; allowed: whole numbers from 1 to {SIZE}")
+        walls[: SIZE - gap, 10] = True
+    else:
+        raise ValueError(
+            f"layout is {layout!r}; allowed: {', '.join(LAYOUTS)}, or a drawing with newlines"
+        )
+    return Layout(walls, (0, 0), (SIZE - 1, 0))
+
+
+def _parse(drawing: str) -> Layout:
+    lines = [line.strip() for line in drawing.strip().splitlines()]
+    widths = sorted({len(line) for line in lines})
+    if len(widths) != 1:
+        raise ValueError(f"layout has lines of {widths} characters; make all lines equally long")
+    unknown = sorted(set("".join(lines)) - set(".#SG"))
+    if unknown:
+        raise ValueError(f"layout holds the characters {unknown}; allowed: . # S G")
+    cells = np.array([list(line) for line in reversed(lines)])
+    start, goal = _only(cells, "S"), _only(cells, "G")
+    layout = Layout(cells == "#", start, goal)
+    if shortest_path(layout) is None:
+        raise ValueError(f"layout has no way from S {start} to G {goal}; open a wall")
+    return layout
+
+
+def _only(cells: np.ndarray, letter: str) -> tuple[int, int]:
+    found = np.argwhere(cells == letter)
+    if len(found) != 1:
+        raise ValueError(f"layout has {len(found)} cells {letter}; allowed: exactly one")
+    row, column = found[0].tolist()
+    return column, row
+
+
+def shortest_path(layout: Layout) -> int | None:
+    """The number of moves from start to goal, None if there is no way.
+
+    >>> shortest_path(layout_of("two-walls"))
+    54
+    """
+    rows, columns = layout.walls.shape
+    distances = {layout.start: 0}
+    queue = deque([layout.start])
+    while queue:
+        column, row = queue.popleft()
+        if (column, row) == layout.goal:
+            return distances[column, row]
+        for x, y in ((column, row + 1), (column, row - 1), (column - 1, row), (column + 1, row)):
+            inside = 0 <= x < columns and 0 <= y < rows
+            if inside and not layout.walls[y, x] and (x, y) not in distances:
+                distances[x, y] = distances[column, row] + 1
+                queue.append((x, y))
+    return None
 
 
 def cells(
@@ -48,7 +126,44 @@ def picture(layout: Layout, position: tuple[float, float], cell: int = 20) -> np
     return frame
 
 
-class _Discrete:
+class _Maze:
+    """A maze of 21 x 21 cells, or the user's own; observed: (column, row) scaled to [-1, 1]."""
+
+    render_fps: int = 30
+    continuous: bool = False
+    place: np.ndarray  # of all agents
+    _start: Any
+    move: Callable[[np.ndarray], np.ndarray]  # all agents; returns who is at the goal
+    position: Callable[[int], tuple[float, float]]  # of agent i, in cells
+
+    def __init__(self, layout: Layout) -> None:
+        self.layout: Layout = layout
+        self.observation_space: gymnasium.Space = Box(-1.0, 1.0, (2,), np.float32)
+
+    def start(self, i: int, generator: np.random.Generator) -> None:
+        """Back to S; nothing is drawn."""
+        self.place[i] = self._start
+
+    def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Move all agents."""
+        terminated = self.move(actions)
+        return terminated.astype(np.float64), terminated
+
+    def arrays(self) -> State:
+        """Where the agents are."""
+        return {"place": self.place}
+
+    def picture(self, i: int) -> np.ndarray:
+        """The maze with agent i."""
+        return picture(self.layout, self.position(i))
+
+    def cells(self, observations: np.ndarray) -> np.ndarray:
+        """The (column, row) of each observation as integers."""
+        rows, columns = self.layout.walls.shape
+        return cells(observations, (columns, rows), self.continuous)
+
+
+class _Discrete(_Maze):
     """Four moves from cell to cell; a move into a wall or out of the maze stays in place.
 
     Cells are numbered; two tables hold what a step needs: the next cell of each cell and move,
@@ -56,6 +171,7 @@ class _Discrete:
     """
 
     def __init__(self, num_envs: int, layout: Layout) -> None:
+        super().__init__(layout)
         rows, columns = layout.walls.shape
         self.action_space: gymnasium.Space = Discrete(len(MOVES))
         self._shape, self._columns = (num_envs,), columns
@@ -73,9 +189,6 @@ class _Discrete:
         self._flat = self._next.reshape(-1)
         self.place = np.full(num_envs, self._start, dtype=np.int64)
         self._index = np.empty(num_envs, dtype=np.int64)
-
-    def start(self, i: int) -> None:
-        self.place[i] = self._start
 
     def move(self, actions: np.ndarray) -> np.ndarray:
         actions = np.asarray(actions)
@@ -101,10 +214,13 @@ class _Discrete:
         return column + 0.5, row + 0.5
 
 
-class _Continuous:
+class _Continuous(_Maze):
     """Moves of at most one cell along each axis; x and y are tried one after the other."""
 
+    continuous = True
+
     def __init__(self, num_envs: int, layout: Layout) -> None:
+        super().__init__(layout)
         rows, columns = layout.walls.shape
         self.action_space: gymnasium.Space = Box(-1.0, 1.0, (2,), np.float32)
         self._shape, self._size = (num_envs, 2), np.array([columns, rows], dtype=np.float64)
@@ -113,9 +229,6 @@ class _Continuous:
         self._start = np.array(layout.start) + 0.5
         self._goal = np.array(layout.goal)
         self.place = np.tile(self._start, (num_envs, 1))
-
-    def start(self, i: int) -> None:
-        self.place[i] = self._start
 
     def move(self, actions: np.ndarray) -> np.ndarray:
         steps = checked_box_actions(actions, self._shape)
@@ -134,50 +247,16 @@ class _Continuous:
         return x, y
 
 
-class MazeDynamics:
-    """A maze of 21 x 21 cells, or your own.
+def maze_dynamics(
+    num_envs: int, layout: str = "two-walls", gap: int = 2, continuous: bool = False
+) -> _Maze:
+    """Mazes side by side.
 
     `layout` is "two-walls", "one-wall" (with a `gap` of that many cells above the wall) or a
-    drawing. Observed: (column, row) scaled to [-1, 1]. Actions: up, down, left, right; with
-    `continuous=True` a step of at most one cell along x and y.
+    drawing. Actions: up, down, left, right; with `continuous=True` a step of at most one cell
+    along x and y.
     """
-
-    render_fps: int = 30
-
-    def __init__(
-        self, num_envs: int, layout: str = "two-walls", gap: int = 2, continuous: bool = False
-    ) -> None:
-        self.layout: Layout = layout_of(layout, gap)
-        self.continuous: bool = bool(continuous)
-        self._mover = (_Continuous if continuous else _Discrete)(num_envs, self.layout)
-        self.action_space: gymnasium.Space = self._mover.action_space
-        self.observation_space: gymnasium.Space = Box(-1.0, 1.0, (2,), np.float32)
-
-    def observe(self) -> np.ndarray:
-        """Where all agents are, scaled to [-1, 1]."""
-        return self._mover.observe()
-
-    def start(self, i: int, generator: np.random.Generator) -> None:
-        """Back to S; nothing is drawn."""
-        self._mover.start(i)
-
-    def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Move all agents."""
-        terminated = self._mover.move(actions)
-        return terminated.astype(np.float64), terminated
-
-    def arrays(self) -> State:
-        """Where the agents are."""
-        return {"place": self._mover.place}
-
-    def picture(self, i: int) -> np.ndarray:
-        """The maze with agent i."""
-        return picture(self.layout, self._mover.position(i))
-
-    def cells(self, observations: np.ndarray) -> np.ndarray:
-        """The (column, row) of each observation as integers."""
-        rows, columns = self.layout.walls.shape
-        return cells(observations, (columns, rows), self.continuous)
+    return (_Continuous if continuous else _Discrete)(num_envs, layout_of(layout, gap))
 
 
 class MazeVector(BatchVectorEnv):

@@ -10,8 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mppo.envs.contract import Limits, Rows, State, checked_state
-from mppo.envs.generators import fresh_generator, generator_words, set_generator_words
+from mppo.envs.contract import (
+    Limits,
+    Rows,
+    State,
+    checked_state,
+    fresh_generator,
+    generator_words,
+    set_generator_words,
+)
 from mppo.envs.robots.compiled import (
     CompiledLane,
     CompiledRule,
@@ -23,7 +30,7 @@ from mppo.envs.robots.compiled import (
 )
 from mppo.envs.robots.engine import BAD_NUMBERS, bad_numbers, mujoco
 from mppo.envs.robots.gates import Gates, no_gates, pass_gates
-from mppo.envs.robots.rules import HEALTHY, OBSERVE, REWARD, Body, Robot, Rule
+from mppo.envs.robots.rules import HEALTHY, OBSERVE, REWARD, Body, Robot, Rule, body_of
 from mppo.machine.compilers import address_of
 from mppo.machine.seeding import Role, generator
 
@@ -42,53 +49,40 @@ class MujocoLane:
 
     parallel: bool = True
 
-    def __init__(
-        self, robot: Robot, base: Any, model: Any, horizon: int, gates: Gates | None = None
-    ) -> None:
-        self.model: Any = model
-        self.data: Any = mujoco.MjData(model)
+    def __init__(self, robot: Robot, base: Any, horizon: int, gates: Gates | None = None) -> None:
+        self.model: Any = base.model
+        self.data: Any = mujoco.MjData(base.model)
         self.horizon: int = horizon
         self.elapsed: int = 0
-        self.frame_skip: int = int(base.frame_skip)
         self.generator: np.random.Generator = fresh_generator()
         self.observation: np.ndarray = np.zeros(base.observation_space.shape, dtype=np.float64)
         self._robot, self._base = robot, base
-        self._noise = 0.0 if robot.start else base._reset_noise_scale
-        self._init_qpos, self._init_qvel = base.init_qpos.copy(), base.init_qvel.copy()
         self._place, self._healthy = 0.0, True
-        self._gates = gates or no_gates(model.nu)
-        self._compiled = self._for_compiled_code(robot, base)
+        self._gates = gates or no_gates(base.model.nu)
+        self._compiled = self._for_compiled_code()
 
-    def _for_compiled_code(self, robot: Robot, base: Any) -> CompiledLane:
-        data = self.data
-        forces = data.cfrc_ext.reshape(-1)
+    def _for_compiled_code(self) -> CompiledLane:
+        robot, base, data = self._robot, self._base, self.data
         mj_step, mj_forces = addresses() or (0, 0)
         physics = Physics(
             mj_step,
             mj_forces if robot.reads_forces else 0,
             self.model._address,
             data._address,
-            self.frame_skip,
+            int(base.frame_skip),
             data.warning.number,
             np.array(list(BAD_NUMBERS.values()), np.int64),
         )
         return CompiledLane(
             physics,
-            self._body(robot.place(base, data), forces),
+            body_of(self.model, data, robot.place(base, data)),
             _compiled(robot.observe, OBSERVE, base),
-            _compiled(robot.healthy or Rule(_stands, lambda base: ()), HEALTHY, base),
+            _compiled(robot.healthy or Rule(_stands), HEALTHY, base),
             _compiled(robot.reward, REWARD, base),
             robot.healthy is not None and robot.terminates(base),
             self.observation,
             self._gates,
         )
-
-    def _body(self, place: np.ndarray, forces: np.ndarray) -> Body:
-        data = self.data
-        more = data.xpos, data.xipos, self.model.body_mass, data.cinert, data.cvel
-        more += data.qfrc_actuator, data.qfrc_constraint, data.site_xpos
-        flat = (array.reshape(-1) for array in more)
-        return Body(data.qpos, data.qvel, data.ctrl, place, forces, True, *flat)
 
     @property
     def action(self) -> np.ndarray:
@@ -102,23 +96,11 @@ class MujocoLane:
 
     def reset(self) -> None:
         """Draw a fresh start from the generator and fill the observation."""
-        data, noise, draw = self.data, self._noise, self.generator
-        mujoco.mj_resetData(self.model, data)
-        if self._robot.start is not None:
-            data.qpos[:], data.qvel[:] = self._robot.start(self._base, draw)
-        else:
-            self._add_noise(noise, draw)
-        mujoco.mj_forward(self.model, data)
+        mujoco.mj_resetData(self.model, self.data)
+        self.data.qpos[:], self.data.qvel[:] = self._robot.start(self._base, self.generator)
+        mujoco.mj_forward(self.model, self.data)
         self.elapsed = 0
         self._look(self._compiled)
-
-    def _add_noise(self, noise: float, draw: np.random.Generator) -> None:
-        data = self.data
-        data.qpos[:] = self._init_qpos + draw.uniform(-noise, noise, self.model.nq)
-        if self._robot.normal_velocities:
-            data.qvel[:] = self._init_qvel + noise * draw.standard_normal(self.model.nv)
-        else:
-            data.qvel[:] = self._init_qvel + draw.uniform(-noise, noise, self.model.nv)
 
     def step(self, action: np.ndarray) -> tuple[float, bool, bool]:
         """Apply one action; return reward, terminated, truncated and fill the observation."""
@@ -128,7 +110,7 @@ class MujocoLane:
             action = action.copy()
             pass_gates(action, self._gates)
         self.data.ctrl[:] = action
-        mujoco.mj_step(self.model, self.data, self.frame_skip)
+        mujoco.mj_step(self.model, self.data, self._compiled.physics.frame_skip)
         if self._robot.reads_forces:
             mujoco.mj_rnePostConstraint(self.model, self.data)
         self.elapsed += 1

@@ -7,7 +7,7 @@ training, and both are compared when a vector environment is made.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import gymnasium
 import numpy as np
@@ -16,16 +16,22 @@ from gymnasium.spaces import Box
 
 from mppo.envs.contract import check_count
 from mppo.envs.robots.engine import mujoco
-from mppo.envs.robots.rules import Body, Robot, Rule
-from mppo.envs.tasks import BY_ID, OWN, Task, add_task
+from mppo.envs.robots.rules import Body, Robot, Rule, body_of, uniform_start
+from mppo.envs.tasks import BY_ID, OWN, Task
 from mppo.errors import BadRequest
 
-_ROBOTS: dict[str, Robot] = {}
+
+class OwnRobot(NamedTuple):
+    """What was registered under a name."""
+
+    robot: Robot
+    xml: str
+    observation_size: int
+    frame_skip: int
+    reset_noise_scale: float
 
 
-def own_robot(name: str) -> Robot:
-    """The robot that was registered by that name."""
-    return _ROBOTS[name]
+OWN_ROBOTS: dict[str, OwnRobot] = {}
 
 
 def register_robot(
@@ -53,9 +59,9 @@ def register_robot(
         raise BadRequest(f'there is an environment "{name}" already; choose another name')
     check_count("observation_size", observation_size)
     rule = lambda function: Rule(function, lambda base: tuple(numbers))
-    _ROBOTS[name] = Robot(
-        name, rule(observe), rule(reward), None if healthy is None else rule(healthy), False, True
-    )
+    falls = None if healthy is None else rule(healthy)
+    robot = Robot(name, rule(observe), rule(reward), falls, reads_forces=True)
+    OWN_ROBOTS[name] = OwnRobot(robot, xml, observation_size, frame_skip, reset_noise_scale)
     gymnasium.register(
         name,
         entry_point="mppo.envs.robots.own:OwnRobotEnv",
@@ -63,14 +69,7 @@ def register_robot(
         max_episode_steps=check_count("horizon", horizon),
         kwargs={"task": name},
     )
-    settings = {"observation_size": observation_size, "frame_skip": frame_skip}
-    _SETTINGS[name] = {"xml": xml, "reset_noise_scale": reset_noise_scale, **settings}
-    words = f"{observation_size} numbers", "a robot of the user's"
-    add_task(Task(name, observation_size, words[0], horizon, 0, 0, words[1], robot=OWN,
-                  of_the_paper=False))  # fmt: skip
-
-
-_SETTINGS: dict[str, dict[str, Any]] = {}
+    BY_ID[name] = Task(name, horizon, robot=OWN)
 
 
 class OwnRobotEnv(MujocoEnv):
@@ -81,14 +80,13 @@ class OwnRobotEnv(MujocoEnv):
     }
 
     def __init__(self, task: str, **kwargs: Any) -> None:
-        own, self._robot = _SETTINGS[task], _ROBOTS[task]
-        self._xml, self._reset_noise_scale = own["xml"], own["reset_noise_scale"]
+        own = OWN_ROBOTS[task]
+        self._robot, self._xml, self._reset_noise_scale = own.robot, own.xml, own.reset_noise_scale
         self._terminate_when_unhealthy = True
-        size = own["observation_size"]
-        space = Box(-np.inf, np.inf, (size,), np.float64)
+        space = Box(-np.inf, np.inf, (own.observation_size,), np.float64)
         text = self._xml.lstrip().startswith("<")
         path = "ant.xml" if text else self._xml  # Gymnasium insists on a file; it is not read
-        super().__init__(path, own["frame_skip"], space, **kwargs)
+        super().__init__(path, own.frame_skip, space, **kwargs)
         self.metadata = {**self.metadata, "render_fps": int(np.round(1.0 / self.dt))}
         self._numbers = np.array(self._robot.observe.numbers(self), np.float64)
 
@@ -99,14 +97,6 @@ class OwnRobotEnv(MujocoEnv):
         model.vis.global_.offwidth, model.vis.global_.offheight = self.width, self.height
         return model, mujoco.MjData(model)
 
-    def _body(self, action: np.ndarray) -> Body:
-        data, model = self.data, self.model
-        flat = data.xpos, data.xipos, model.body_mass, data.cinert, data.cvel, data.qfrc_actuator
-        flat += data.qfrc_constraint, data.site_xpos
-        seen = data.qpos, data.qvel, data.ctrl, data.qpos, data.cfrc_ext.reshape(-1)
-        single = action.dtype == np.float32
-        return Body(*seen, single, *(array.reshape(-1) for array in flat))
-
     def _see(self, body: Body) -> np.ndarray:
         observation = np.zeros(self.observation_space.shape or ())
         self._robot.observe.function(body, self._numbers, observation)
@@ -116,7 +106,8 @@ class OwnRobotEnv(MujocoEnv):
         """Take one step."""
         before = float(self.data.qpos[0])
         self.do_simulation(action, self.frame_skip)
-        body, rule = self._body(np.asarray(action)), self._robot.healthy
+        single = np.asarray(action).dtype == np.float32
+        body, rule = self._body(single), self._robot.healthy
         seen = self._see(body)
         stands = True if rule is None else bool(rule.function(body, self._numbers))
         paid = float(self._robot.reward.function(body, self._numbers, before, stands))
@@ -124,8 +115,8 @@ class OwnRobotEnv(MujocoEnv):
 
     def reset_model(self) -> np.ndarray:
         """Start near the model's own state."""
-        noise, draw = self._reset_noise_scale, self.np_random
-        qpos = self.init_qpos + draw.uniform(-noise, noise, self.model.nq)
-        qvel = self.init_qvel + draw.uniform(-noise, noise, self.model.nv)
-        self.set_state(qpos, qvel)
-        return self._see(self._body(np.zeros(0, np.float32)))
+        self.set_state(*uniform_start(self, self.np_random))
+        return self._see(self._body())
+
+    def _body(self, single: bool = True) -> Body:
+        return body_of(self.model, self.data, self.data.qpos, single)

@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -44,6 +45,14 @@ class Body(NamedTuple):
     sites: np.ndarray = _NOTHING  # where they are, three numbers for each
 
 
+def body_of(model: Any, data: Any, place: np.ndarray, single: bool = True) -> Body:
+    """MuJoCo's memory as the rules see it."""
+    more = data.xpos, data.xipos, model.body_mass, data.cinert, data.cvel
+    more += data.qfrc_actuator, data.qfrc_constraint, data.site_xpos
+    forces, *flat = (array.reshape(-1) for array in (data.cfrc_ext, *more))
+    return Body(data.qpos, data.qvel, data.ctrl, place, forces, single, *flat)
+
+
 _ARRAY = types.Array(types.float64, 1, "C")
 _BODY = types.NamedTuple((*(_ARRAY,) * 5, types.boolean, *(_ARRAY,) * 8), Body)
 OBSERVE: Any = types.void(_BODY, _ARRAY, _ARRAY)
@@ -51,12 +60,49 @@ HEALTHY: Any = types.boolean(_BODY, _ARRAY)
 REWARD: Any = types.float64(_BODY, _ARRAY, types.float64, types.boolean)
 
 
+Numbers = Callable[[Any], Sequence[float]]
+"""How the numbers of a rule are read from Gymnasium's environment of the robot."""
+
+
+def read(*names: str) -> Numbers:
+    """The numbers of these names: parts of the observation, else attributes; a range is two."""
+
+    def numbers(base: Any) -> list[float]:
+        parts = getattr(base, "observation_structure", {})  # not every robot tells them
+        found = [parts[name] if name in parts else attrgetter(name)(base) for name in names]
+        return np.hstack(found).tolist()
+
+    return numbers
+
+
+def bodies(*names: str) -> Numbers:
+    """Where these bodies stand in the list of all."""
+    return lambda base: [base.model.body(name).id for name in names]
+
+
 @dataclass(frozen=True)
 class Rule:
-    """A function, and how its numbers are read from Gymnasium's environment of the robot."""
+    """A function, and the numbers that it is given."""
 
     function: Callable[..., Any]
-    numbers: Callable[[Any], Sequence[float]]
+    numbers: Numbers = lambda base: ()
+
+
+Start = tuple[np.ndarray, np.ndarray]
+
+
+def uniform_start(base: Any, draw: np.random.Generator) -> Start:
+    """The initial positions and velocities, with uniform noise on both."""
+    noise, model = base._reset_noise_scale, base.model
+    qpos = base.init_qpos + draw.uniform(-noise, noise, model.nq)
+    return qpos, base.init_qvel + draw.uniform(-noise, noise, model.nv)
+
+
+def normal_start(base: Any, draw: np.random.Generator) -> Start:
+    """The same with normal noise on the velocities."""
+    noise, model = base._reset_noise_scale, base.model
+    qpos = base.init_qpos + draw.uniform(-noise, noise, model.nq)
+    return qpos, base.init_qvel + noise * draw.standard_normal(model.nv)
 
 
 @dataclass(frozen=True)
@@ -67,12 +113,10 @@ class Robot:
     observe: Rule
     reward: Rule
     healthy: Rule | None = None  # None: it cannot fall
-    normal_velocities: bool = False  # at the start; else they are drawn uniformly
+    start: Callable[[Any, np.random.Generator], Start] = uniform_start  # of an episode
     reads_forces: bool = False  # they cost time
     place: Callable[[Any, Any], np.ndarray] = lambda base, data: data.qpos
     terminates: Callable[[Any], bool] = lambda base: bool(base._terminate_when_unhealthy)
-    start: Callable[[Any, np.random.Generator], tuple[np.ndarray, np.ndarray]] | None = None
-    """Draws positions and velocities of an episode's start; None: the initial ones plus noise."""
 
 
 @native
@@ -146,6 +190,22 @@ def write_state(body: Body, skipped: float, fastest: float, observation: np.ndar
     return at
 
 
-def skipped_positions(base: Any) -> Sequence[float]:
-    """How many leading positions are not observed."""
-    return (base.observation_structure["skipped_qpos"],)
+def observe_state(body: Body, numbers: np.ndarray, observation: np.ndarray) -> None:
+    """A robot's `observe`: positions, but those that Gymnasium leaves out, then velocities."""
+    write_state(body, numbers[0], np.inf, observation)
+
+
+SPEED_AND_HEALTH = "dt", "_forward_reward_weight", "_healthy_reward"
+
+
+@native
+def speed_and_health(body: Body, numbers: np.ndarray, before: float, is_healthy: bool) -> float:
+    """What most robots are paid, before costs; the first numbers are SPEED_AND_HEALTH."""
+    dt, forward, upright = numbers[:3]
+    return forward * ((body.place[0] - before) / dt) + (upright if is_healthy else 0.0)
+
+
+@native
+def is_finite(body: Body) -> bool:
+    """Whether all positions and velocities are numbers."""
+    return bool(np.isfinite(body.qpos).all() and np.isfinite(body.qvel).all())

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
-from mppo.envs.robots import walker2d
-from mppo.envs.robots.rules import Body, Rule
+from mppo.envs.robots.rules import Body, Rule, read
+from mppo.envs.robots.v5 import walker2d
 
 
 def healthy(body: Body, numbers: np.ndarray) -> bool:
@@ -22,9 +21,5 @@ def healthy(body: Body, numbers: np.ndarray) -> bool:
     return inside
 
 
-def healthy_numbers(base: Any) -> tuple[float, ...]:
-    """The ranges of height, angle and state."""
-    return *walker2d.healthy_numbers(base), *base._healthy_state_range
-
-
-ROBOT = replace(walker2d.ROBOT, gymnasium_id="Hopper-v5", healthy=Rule(healthy, healthy_numbers))
+RANGES = read("_healthy_z_range", "_healthy_angle_range", "_healthy_state_range")
+ROBOT = replace(walker2d.ROBOT, gymnasium_id="Hopper-v5", healthy=Rule(healthy, RANGES))

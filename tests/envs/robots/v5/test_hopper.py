@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from mppo.envs.robots.hopper import healthy
 from mppo.envs.robots.rules import Body
+from mppo.envs.robots.v5.hopper import healthy
 from tests.envs.robots.like_gymnasium import DTYPES, assert_like_gymnasium
 
 VARIANTS = [

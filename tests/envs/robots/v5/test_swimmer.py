@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from mppo.envs.robots.rules import Body
-from mppo.envs.robots.swimmer import observe, reward
+from mppo.envs.robots.rules import Body, observe_state
+from mppo.envs.robots.v5.swimmer import reward
 from tests.envs.robots.like_gymnasium import DTYPES, assert_like_gymnasium
 
 VARIANTS = [
@@ -23,5 +23,5 @@ def test_by_hand():
                 np.array([0.7]), np.zeros(0), single=False)  # fmt: skip
     assert reward(body, np.array([0.1, 2.0, 0.5]), 0.5, True) == pytest.approx(1.5)
     seen = np.zeros(3)
-    observe(body, np.array([2.0]), seen)
+    observe_state(body, np.array([2.0]), seen)
     assert seen.tolist() == [9.0, 1.0, 2.0]

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from mppo.envs.robots import walker2d
 from mppo.envs.robots.rules import (
+    SPEED_AND_HEALTH,
     Body,
     Robot,
     Rule,
     clip,
     control_cost,
-    skipped_positions,
+    is_finite,
+    normal_start,
+    read,
+    speed_and_health,
     sum_of_squares,
     write_state,
 )
@@ -34,36 +35,26 @@ def observe(body: Body, numbers: np.ndarray, observation: np.ndarray) -> None:
 def healthy(body: Body, numbers: np.ndarray) -> bool:
     """The torso is neither too low nor too high, and all numbers are finite."""
     low, high = numbers
-    finite = bool(np.isfinite(body.qpos).all() and np.isfinite(body.qvel).all())
-    return finite and low <= body.qpos[2] <= high
+    return is_finite(body) and low <= body.qpos[2] <= high
 
 
 def reward(body: Body, numbers: np.ndarray, before: float, is_healthy: bool) -> float:
     """Speed and health minus control and contact costs."""
-    dt, forward, control, upright, contact, weakest, strongest = numbers
-    rewards = forward * ((body.place[0] - before) / dt) + (upright if is_healthy else 0.0)
+    control, contact, weakest, strongest = numbers[3:]
+    rewards = speed_and_health(body, numbers, before, is_healthy)
     forces = np.empty_like(body.forces)
     for i in range(forces.size):
         forces[i] = clip(body.forces[i], weakest, strongest)
     return rewards - (control_cost(body, control) + contact * sum_of_squares(forces))
 
 
-def observe_numbers(base: Any) -> tuple[float, ...]:
-    """The positions that are not observed, and the range of forces."""
-    return *skipped_positions(base), *base._contact_force_range
-
-
-def reward_numbers(base: Any) -> tuple[float, ...]:
-    """What Walker2d's reward is given, the weight of contacts, and the range of forces."""
-    return *walker2d.reward_numbers(base), base._contact_cost_weight, *base._contact_force_range
-
-
+COSTS = "_ctrl_cost_weight", "_contact_cost_weight", "_contact_force_range"
 ROBOT = Robot(
     "Ant-v5",
-    Rule(observe, observe_numbers),
-    Rule(reward, reward_numbers),
-    Rule(healthy, lambda base: base._healthy_z_range),
-    normal_velocities=True,
+    Rule(observe, read("skipped_qpos", "_contact_force_range")),
+    Rule(reward, read(*SPEED_AND_HEALTH, *COSTS)),
+    Rule(healthy, read("_healthy_z_range")),
+    start=normal_start,
     reads_forces=True,
     place=lambda base, data: data.body(base._main_body).xpos,
 )

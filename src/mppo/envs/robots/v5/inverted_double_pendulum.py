@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from mppo.envs.robots.rules import Body, Robot, Rule, clip
+from mppo.envs.robots.rules import Body, Robot, Rule, clip, normal_start
 
 _FASTEST = 10.0
 
@@ -38,9 +38,9 @@ def reward(body: Body, numbers: np.ndarray, before: float, is_healthy: bool) -> 
 
 ROBOT = Robot(
     "InvertedDoublePendulum-v5",
-    Rule(observe, lambda base: ()),
+    Rule(observe),
     Rule(reward, lambda base: (base._healthy_reward, 2.0)),
-    Rule(healthy, lambda base: ()),
-    normal_velocities=True,
+    Rule(healthy),
+    start=normal_start,
     terminates=lambda base: True,
 )

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mppo.envs.robots.rules import Body, Robot, Rule, control_cost, distance, write
+from mppo.envs.robots.rules import Body, Robot, Rule, bodies, control_cost, distance, read, write
 
 _JOINTS = 7
 
@@ -27,17 +27,6 @@ def reward(body: Body, numbers: np.ndarray, before: float, is_healthy: bool) -> 
     return pushed + -distance(body.xpos, thing, tip) * near
 
 
-def bodies(base: Any) -> tuple[float, ...]:
-    """The numbers of the tip, the object and the goal."""
-    return tuple(base.model.body(name).id for name in ("tips_arm", "object", "goal"))
-
-
-def reward_numbers(base: Any) -> tuple[float, ...]:
-    """The three bodies and the weights."""
-    weights = base._reward_near_weight, base._reward_dist_weight, base._reward_control_weight
-    return *bodies(base), *weights
-
-
 def start(base: Any, draw: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     """The arm as it is, and an object not too close to the goal."""
     qpos, thing = base.init_qpos.copy(), np.zeros(2)
@@ -49,4 +38,11 @@ def start(base: Any, draw: np.random.Generator) -> tuple[np.ndarray, np.ndarray]
     return qpos, qvel
 
 
-ROBOT = Robot("Pusher-v5", Rule(observe, bodies), Rule(reward, reward_numbers), start=start)
+BODIES = bodies("tips_arm", "object", "goal")
+WEIGHTS = read("_reward_near_weight", "_reward_dist_weight", "_reward_control_weight")
+ROBOT = Robot(
+    "Pusher-v5",
+    Rule(observe, BODIES),
+    Rule(reward, lambda base: (*BODIES(base), *WEIGHTS(base))),
+    start=start,
+)

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from mppo.envs.robots.rules import Body, Robot, Rule, control_cost, skipped_positions, write_state
+from mppo.envs.robots.rules import (
+    SPEED_AND_HEALTH,
+    Body,
+    Robot,
+    Rule,
+    control_cost,
+    read,
+    speed_and_health,
+    write_state,
+)
 
 
 def observe(body: Body, numbers: np.ndarray, observation: np.ndarray) -> None:
@@ -22,24 +29,13 @@ def healthy(body: Body, numbers: np.ndarray) -> bool:
 
 def reward(body: Body, numbers: np.ndarray, before: float, is_healthy: bool) -> float:
     """Speed and health minus control cost."""
-    dt, forward, control, upright = numbers
-    rewards = forward * ((body.place[0] - before) / dt) + (upright if is_healthy else 0.0)
-    return rewards - control_cost(body, control)
-
-
-def healthy_numbers(base: Any) -> tuple[float, ...]:
-    """The ranges of height and angle."""
-    return *base._healthy_z_range, *base._healthy_angle_range
-
-
-def reward_numbers(base: Any) -> tuple[float, ...]:
-    """The length of a step and the weights."""
-    return base.dt, base._forward_reward_weight, base._ctrl_cost_weight, base._healthy_reward
+    rewards = speed_and_health(body, numbers, before, is_healthy)
+    return rewards - control_cost(body, numbers[3])
 
 
 ROBOT = Robot(
     "Walker2d-v5",
-    Rule(observe, skipped_positions),
-    Rule(reward, reward_numbers),
-    Rule(healthy, healthy_numbers),
+    Rule(observe, read("skipped_qpos")),
+    Rule(reward, read(*SPEED_AND_HEALTH, "_ctrl_cost_weight")),
+    Rule(healthy, read("_healthy_z_range", "_healthy_angle_range")),
 )

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from mppo.envs.robots import humanoid
-from mppo.envs.robots.rules import Body, Robot, Rule, clip, sum_of_squares
+from mppo.envs.robots.rules import Body, Robot, Rule, clip, read, sum_of_squares
+from mppo.envs.robots.v5 import humanoid
 
 
 def observe(body: Body, numbers: np.ndarray, observation: np.ndarray) -> None:
@@ -22,15 +20,10 @@ def reward(body: Body, numbers: np.ndarray, before: float, is_healthy: bool) -> 
     return body.qpos[2] / timestep - control * sum_of_squares(body.ctrl) - touched + 1.0
 
 
-def reward_numbers(base: Any) -> tuple[float, ...]:
-    """The simulator's time step, the weights, and the range of the impact's cost."""
-    weights = base._ctrl_cost_weight, base._impact_cost_weight
-    return base.model.opt.timestep, *weights, *base._impact_cost_range
-
-
+COSTS = "_ctrl_cost_weight", "_impact_cost_weight", "_impact_cost_range"
 ROBOT = Robot(
     "HumanoidStandup-v5",
-    Rule(observe, humanoid.observed_parts),
-    Rule(reward, reward_numbers),
+    Rule(observe, read(*humanoid.PARTS)),
+    Rule(reward, read("model.opt.timestep", *COSTS)),
     reads_forces=True,
 )

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mppo.envs.robots.rules import Body, Robot, Rule, control_cost, distance
+from mppo.envs.robots.rules import Body, Robot, Rule, bodies, control_cost, distance, read
 
 
 def observe(body: Body, numbers: np.ndarray, observation: np.ndarray) -> None:
@@ -27,16 +27,6 @@ def reward(body: Body, numbers: np.ndarray, before: float, is_healthy: bool) -> 
     return -distance(body.xpos, finger, target) * far + -control_cost(body, control)
 
 
-def bodies(base: Any) -> tuple[float, ...]:
-    """The numbers of the fingertip and of the target."""
-    return base.model.body("fingertip").id, base.model.body("target").id
-
-
-def reward_numbers(base: Any) -> tuple[float, ...]:
-    """The two bodies and the weights."""
-    return *bodies(base), base._reward_dist_weight, base._reward_control_weight
-
-
 def start(base: Any, draw: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     """Joints near the middle, and a target within reach."""
     qpos = draw.uniform(-0.1, 0.1, base.model.nq) + base.init_qpos
@@ -49,4 +39,11 @@ def start(base: Any, draw: np.random.Generator) -> tuple[np.ndarray, np.ndarray]
     return qpos, qvel
 
 
-ROBOT = Robot("Reacher-v5", Rule(observe, bodies), Rule(reward, reward_numbers), start=start)
+BODIES = bodies("fingertip", "target")
+WEIGHTS = read("_reward_dist_weight", "_reward_control_weight")
+ROBOT = Robot(
+    "Reacher-v5",
+    Rule(observe, BODIES),
+    Rule(reward, lambda base: (*BODIES(base), *WEIGHTS(base))),
+    start=start,
+)

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from mppo.envs.robots import walker2d
-from mppo.envs.robots.rules import Body, Robot, Rule, clip, sum_of_squares, write, write_state
+from mppo.envs.robots.rules import (
+    SPEED_AND_HEALTH,
+    Body,
+    Robot,
+    Rule,
+    clip,
+    read,
+    speed_and_health,
+    sum_of_squares,
+    write,
+    write_state,
+)
 from mppo.machine.compilers import native
 
 _WORLD, _ROOT = 1, 6  # the first body, and the joint numbers of the torso, are not observed
+PARTS = "skipped_qpos", "cinert", "cvel", "qfrc_actuator", "cfrc_ext"
 
 
 @native
@@ -45,33 +54,18 @@ def healthy(body: Body, numbers: np.ndarray) -> bool:
 
 def reward(body: Body, numbers: np.ndarray, before: float, is_healthy: bool) -> float:
     """Speed and health minus control and contact costs; control in double precision."""
-    dt, forward, control, upright, contact, least, most = numbers
-    rewards = forward * ((body.place[0] - before) / dt) + (upright if is_healthy else 0.0)
+    control, contact, least, most = numbers[3:]
+    rewards = speed_and_health(body, numbers, before, is_healthy)
     touched = clip(contact * sum_of_squares(body.forces), least, most)
     return rewards - (control * sum_of_squares(body.ctrl) + touched)
 
 
-def observed_parts(base: Any) -> tuple[float, ...]:
-    """The positions that are not observed, and how many numbers of each further kind are."""
-    names = "skipped_qpos", "cinert", "cvel", "qfrc_actuator", "cfrc_ext"
-    return tuple(base.observation_structure[name] for name in names)
-
-
-def observe_numbers(base: Any) -> tuple[float, ...]:
-    """What is observed, and the mass of all bodies."""
-    return *observed_parts(base), base.model.body_mass.sum()
-
-
-def reward_numbers(base: Any) -> tuple[float, ...]:
-    """What Walker2d's reward is given, the weight of contacts, and the range of their cost."""
-    return *walker2d.reward_numbers(base), base._contact_cost_weight, *base._contact_cost_range
-
-
+COSTS = "_ctrl_cost_weight", "_contact_cost_weight", "_contact_cost_range"
 ROBOT = Robot(
     "Humanoid-v5",
-    Rule(observe, observe_numbers),
-    Rule(reward, reward_numbers),
-    Rule(healthy, lambda base: base._healthy_z_range),
+    Rule(observe, lambda base: (*read(*PARTS)(base), base.model.body_mass.sum())),
+    Rule(reward, read(*SPEED_AND_HEALTH, *COSTS)),
+    Rule(healthy, read("_healthy_z_range")),
     reads_forces=True,
     place=lambda base, data: np.zeros(1),  # `observe` writes it
 )

@@ -1,7 +1,17 @@
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
-from mppo.envs.robots.rules import Body, clip, control_cost, sum_of_squares, write_state
+from mppo.envs.robots.rules import (
+    Body,
+    clip,
+    control_cost,
+    distance,
+    norm_fuses,
+    sum_of_squares,
+    write_state,
+)
 
 
 def body(ctrl=(0.0,), single=True):
@@ -27,6 +37,21 @@ def test_control_cost_rounds_as_numpy_does(size):
             assert control_cost(body(action), 0.3) == float(0.3 * np.sum(np.square(action)))
             double = generator.normal(size=size) * scale
             assert control_cost(body(double, single=False), 0.3) == 0.3 * np.sum(np.square(double))
+
+
+def test_distances_round_as_those_of_numpy_do():
+    """Whichever way this machine's NumPy adds squares up, and both ways are told apart."""
+    generator, ways = np.random.default_rng(0), set()
+    for _ in range(1000):
+        places = generator.normal(size=6)
+        apart = places[3:] - places[:3]
+        expected = float(np.linalg.norm(apart))
+        assert distance(places, 1.0, 0.0, float(norm_fuses())) == expected
+        x, y, z = (Fraction(float(one)) for one in apart)
+        at_once = float(z * z + Fraction(float(y * y + Fraction(float(x * x)))))
+        assert distance(places, 1.0, 0.0, 1.0) == np.sqrt(at_once)
+        ways.add(distance(places, 1.0, 0.0, 0.0) == np.sqrt(at_once))
+    assert ways == {True, False}
 
 
 def test_clip_keeps_a_nan():

@@ -160,12 +160,23 @@ def control_cost(body: Body, weight: float) -> float:
     return weight * sum_of_squares(body.ctrl)
 
 
+def norm_fuses() -> bool:
+    """Whether `np.linalg.norm` multiplies and adds at once: its library chooses by the processor.
+
+    Of this vector the squares add up to another number if each sum is rounded twice.
+    """
+    x, y = 1 / 3, 1 / 10
+    return float(np.dot([x, y], [x, y])) != x * x + y * y
+
+
 @native
-def distance(places: np.ndarray, one: float, other: float) -> float:
-    """From one body to another, as `np.linalg.norm` rounds it: multiplied and added at once."""
+def distance(places: np.ndarray, one: float, other: float, fuses: float) -> float:
+    """From one body to another, as `np.linalg.norm` rounds it on this machine."""
     a, b = 3 * int(one), 3 * int(other)
     x, y, z = places[a] - places[b], places[a + 1] - places[b + 1], places[a + 2] - places[b + 2]
-    return math.sqrt(fused(z, z, fused(y, y, x * x)))
+    if fuses:
+        return math.sqrt(fused(z, z, fused(y, y, x * x)))
+    return math.sqrt(x * x + y * y + z * z)
 
 
 @native

@@ -24,7 +24,7 @@ from mppo.envs.tasks import Task
 from mppo.errors import in_words
 
 RENDER_MODES: list[str] = ["rgb_array", "depth_array"]
-_COMPARED = 3  # steps
+_COMPARED = 20  # steps
 _SEED = 1
 
 

@@ -6,7 +6,17 @@ from typing import Any
 
 import numpy as np
 
-from mppo.envs.robots.rules import Body, Robot, Rule, bodies, control_cost, distance, read, write
+from mppo.envs.robots.rules import (
+    Body,
+    Robot,
+    Rule,
+    bodies,
+    control_cost,
+    distance,
+    norm_fuses,
+    read,
+    write,
+)
 
 _JOINTS = 7
 
@@ -22,9 +32,9 @@ def observe(body: Body, numbers: np.ndarray, observation: np.ndarray) -> None:
 
 def reward(body: Body, numbers: np.ndarray, before: float, is_healthy: bool) -> float:
     """Minus the two distances and the control cost."""
-    tip, thing, goal, near, far, control = numbers
-    pushed = -distance(body.xpos, thing, goal) * far + -control_cost(body, control)
-    return pushed + -distance(body.xpos, thing, tip) * near
+    tip, thing, goal, near, far, control, fuses = numbers
+    pushed = -distance(body.xpos, thing, goal, fuses) * far + -control_cost(body, control)
+    return pushed + -distance(body.xpos, thing, tip, fuses) * near
 
 
 def start(base: Any, draw: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
@@ -43,6 +53,6 @@ WEIGHTS = read("_reward_near_weight", "_reward_dist_weight", "_reward_control_we
 ROBOT = Robot(
     "Pusher-v5",
     Rule(observe, BODIES),
-    Rule(reward, lambda base: (*BODIES(base), *WEIGHTS(base))),
+    Rule(reward, lambda base: (*BODIES(base), *WEIGHTS(base), norm_fuses())),
     start=start,
 )

@@ -7,7 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from mppo.envs.robots.rules import Body, Robot, Rule, bodies, control_cost, distance, read
+from mppo.envs.robots.rules import (
+    Body,
+    Robot,
+    Rule,
+    bodies,
+    control_cost,
+    distance,
+    norm_fuses,
+    read,
+)
 
 
 def observe(body: Body, numbers: np.ndarray, observation: np.ndarray) -> None:
@@ -23,8 +32,8 @@ def observe(body: Body, numbers: np.ndarray, observation: np.ndarray) -> None:
 
 def reward(body: Body, numbers: np.ndarray, before: float, is_healthy: bool) -> float:
     """Minus the distance and the control cost."""
-    finger, target, far, control = numbers
-    return -distance(body.xpos, finger, target) * far + -control_cost(body, control)
+    finger, target, far, control, fuses = numbers
+    return -distance(body.xpos, finger, target, fuses) * far + -control_cost(body, control)
 
 
 def start(base: Any, draw: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
@@ -44,6 +53,6 @@ WEIGHTS = read("_reward_dist_weight", "_reward_control_weight")
 ROBOT = Robot(
     "Reacher-v5",
     Rule(observe, BODIES),
-    Rule(reward, lambda base: (*BODIES(base), *WEIGHTS(base))),
+    Rule(reward, lambda base: (*BODIES(base), *WEIGHTS(base), norm_fuses())),
     start=start,
 )

@@ -54,6 +54,7 @@ class MujocoLane:
         self.data: Any = mujoco.MjData(base.model)
         self.horizon: int = horizon
         self.elapsed: int = 0
+        self.frame_skip: int = int(base.frame_skip)
         self.generator: np.random.Generator = fresh_generator()
         self.observation: np.ndarray = np.zeros(base.observation_space.shape, dtype=np.float64)
         self._robot, self._base = robot, base
@@ -69,7 +70,7 @@ class MujocoLane:
             mj_forces if robot.reads_forces else 0,
             self.model._address,
             data._address,
-            int(base.frame_skip),
+            self.frame_skip,
             data.warning.number,
             np.array(list(BAD_NUMBERS.values()), np.int64),
         )
@@ -110,7 +111,7 @@ class MujocoLane:
             action = action.copy()
             pass_gates(action, self._gates)
         self.data.ctrl[:] = action
-        mujoco.mj_step(self.model, self.data, self._compiled.physics.frame_skip)
+        mujoco.mj_step(self.model, self.data, self.frame_skip)
         if self._robot.reads_forces:
             mujoco.mj_rnePostConstraint(self.model, self.data)
         self.elapsed += 1

@@ -11,7 +11,6 @@ from campaign import (
     failpoints,
     faults,
     fuzz,
-    grids,
     opening,
     overhead,
     races,
@@ -54,18 +53,6 @@ def test_stopped_in_three_ways_and_then_the_same_bits(tmp_path, monkeypatch):
     monkeypatch.undo()
     assert stops.taken_up(RUN, out, True, reference) == []
     assert same_seed.hash_of(out) == same_seed.hash_of(tmp_path / "whole")
-
-
-def test_a_grid_with_a_damaged_run(tmp_path, monkeypatch):
-    """One that is killed at random moments is among the slow tests."""
-    found = grids.Grids(tmp_path, ("trpo",))
-    assert len(found.reference) == 3 + 2  # three formats of the table, two runs
-    monkeypatch.setattr(grids, "call", called_here)
-    row = found.run("damaged 0")
-    assert row == {"runs done beside it": 1, "wrong": [], "different": [], "ok": True}
-    assert found.unlike(found.reference) == []
-    assert found.unlike(found.reference | {"table.md": "of no grid"}) == ["table.md"]
-    assert found.unlike({}) == sorted(found.reference)
 
 
 def test_moments_are_spread_over_the_run_and_always_the_same():

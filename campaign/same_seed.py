@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 from campaign.ledger import Row
 from campaign.small import METHODS, Small, call, outcome, surroundings
@@ -65,22 +66,13 @@ def run(case: str, folder: Path) -> Row:
     return {"hash": found, "ok": True}
 
 
-def by_python(small: Small, out: Path) -> None:
-    """The same run through the Python interface."""
+def by_python(small: Small, out: Path, **options: Any) -> None:
+    """The same run through the Python interface, or with other options."""
     from mppo.training.start import train
 
-    train(
-        small.method,
-        small.env,
-        steps=small.steps,
-        seed=3,
-        out=out,
-        eval_every=2000,
-        eval_episodes=2,
-        eval_deterministic_episodes=1,
-        workers=small.workers,
-        overrides=small.overrides,
-    )
+    evaluation = {"eval_every": 2000, "eval_episodes": 2, "eval_deterministic_episodes": 1}
+    usual = {"steps": small.steps, "seed": 3, "workers": small.workers} | evaluation
+    train(small.method, small.env, out=out, overrides=small.overrides, **(usual | options))
 
 
 def hash_of(out: Path) -> str:

@@ -12,6 +12,7 @@ from pathlib import Path
 from statistics import median
 
 from campaign.ledger import Row
+from campaign.same_seed import by_python
 from campaign.small import Small, surroundings
 
 WARM_UP = 0.2  # of the time, before growth is measured
@@ -84,22 +85,15 @@ class Watch:
 
 def train_watched(watch: Watch, out: Path) -> None:
     """Small iterations, each evaluated and saved, until the time is over."""
-    from mppo.training.start import train
-
-    small = Small("mp-trpo", "mppo/Maze-v0", "continue", iterations=100_000_000)
-    train(
-        small.method,
-        small.env,
-        steps=small.steps,
-        seed=3,
-        out=out,
+    by_python(
+        Small("mp-trpo", "mppo/Maze-v0", "continue", iterations=100_000_000),
+        out,
         eval_every=400,
         eval_episodes=1,
         checkpoint_every=1,
         workers=2,
         callback=watch,
         env_kwargs={"horizon": 100},  # short evaluations
-        overrides=small.overrides,
     )
 
 

@@ -212,7 +212,7 @@ SPEED_AND_HEALTH = "dt", "_forward_reward_weight", "_healthy_reward"
 @native
 def speed_and_health(body: Body, numbers: np.ndarray, before: float, is_healthy: bool) -> float:
     """What most robots are paid, before costs; the first numbers are SPEED_AND_HEALTH."""
-    dt, forward, upright = numbers[:3]
+    dt, forward, upright = numbers[0], numbers[1], numbers[2]
     return forward * ((body.place[0] - before) / dt) + (upright if is_healthy else 0.0)
 
 

@@ -60,7 +60,7 @@ def zoo(words: list[str]) -> int:
 
 
 def _list(options: Any, those: Sequence[Tuned]) -> int:
-    from mppo.files.tuned import NOT_MEASURED, published, settings_line
+    from mppo.files.tuned import NOT_MEASURED, published, settings_line, shown
 
     if options.json:
         theirs = lambda one: [other._asdict() for other in published(one)]
@@ -77,7 +77,7 @@ def _list(options: Any, those: Sequence[Tuned]) -> int:
                 print(f"{'':13}most likely actions: {_returns(one.deterministic)}")
             for other in published(one):
                 seeds = f"{other.seeds} seeds" if other.seeds > 1 else "1 run"
-                theirs = f"{other.mean:.1f} ({other.steps:,} steps, {seeds})"
+                theirs = f"{shown(other.mean)} ({other.steps:,} steps, {seeds})"
                 _wrapped(f"{other.peer}, {other.task}: {theirs}")
             _wrapped(f"settings: {one.source}")
             if options.settings:
@@ -91,13 +91,14 @@ def _list(options: Any, those: Sequence[Tuned]) -> int:
 
 def _returns(returns: Sequence[float]) -> str:
     """The mean and the range of the seeds."""
-    from mppo.files.tuned import NOT_MEASURED
+    from mppo.files.tuned import NOT_MEASURED, shown
 
     if not returns:
         return NOT_MEASURED
     mean = sum(returns) / len(returns)
     seeds = f"{len(returns)} seeds" if len(returns) > 1 else "1 seed"
-    return f"{mean:.1f} ({seeds}, {min(returns):.1f} ... {max(returns):.1f})"
+    least, most = (shown(one, mean) for one in (min(returns), max(returns)))
+    return f"{shown(mean)} ({seeds}, {least} ... {most})"
 
 
 def _wrapped(text: str) -> None:

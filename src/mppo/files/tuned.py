@@ -77,6 +77,15 @@ def short(env: str) -> str:
     return env.rpartition(":")[2]
 
 
+def shown(value: float, size: float | None = None) -> str:
+    """A return, with two decimals where returns are below ten; `size` is that of its neighbours.
+
+    >>> shown(495.43), shown(0.957), shown(0.304, 495.43)
+    ('495.4', '0.96', '0.3')
+    """
+    return f"{value:.{1 if abs(value if size is None else size) >= 10 else 2}f}"
+
+
 def read(file: Path = FILE) -> list[Tuned]:
     """All entries of a file."""
     data = tomllib.loads(file.read_text(encoding="utf-8"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from statistics import fmean, stdev
 
-from mppo.files.tuned import NOT_MEASURED, Published, Tuned, published, settings_line, short
+from mppo.files.tuned import NOT_MEASURED, Published, Tuned, published, settings_line, short, shown
 from mppo.report.document import Document, Section
 
 TITLE = "The zoo: our returns beside published ones"
@@ -32,12 +32,13 @@ def mean_and_deviation(values: Sequence[float]) -> str:
     """Of the seeds.
 
     >>> mean_and_deviation([1.0, 3.0]), mean_and_deviation([5.0])
-    ('2.0 ± 1.4 (2)', '5.0 (1)')
+    ('2.00 ± 1.41 (2)', '5.00 (1)')
     """
     if not values:
         return NOT_MEASURED
-    deviation = f" ± {stdev(values):.1f}" if len(values) > 1 else ""
-    return f"{fmean(values):.1f}{deviation} ({len(values)})"
+    mean = fmean(values)
+    deviation = f" ± {shown(stdev(values), mean)}" if len(values) > 1 else ""
+    return f"{shown(mean)}{deviation} ({len(values)})"
 
 
 def said(one: Published) -> str:
@@ -48,7 +49,7 @@ def said(one: Published) -> str:
     'sb3-contrib: 359.0 ± 2.0, Swimmer-v3, 1,000,000 steps, 3 seeds'
     """
     runs = f"{one.seeds} seeds" if one.seeds > 1 else "1 run"
-    mean = f"{one.mean:.1f} ± {one.deviation:.1f}"
+    mean = f"{shown(one.mean)} ± {shown(one.deviation, one.mean)}"
     return f"{one.peer}: {mean}, {one.task}, {one.steps:,} steps, {runs}"
 
 
@@ -90,7 +91,7 @@ def _theirs(entries: Sequence[Tuned]) -> Section:
             "method": one.method,
             "published": said(other),
             "actions": other.actions,
-            "ours": NOT_MEASURED if (ours := other.beside(one)) is None else f"{ours:.1f}",
+            "ours": NOT_MEASURED if (ours := other.beside(one)) is None else shown(ours),
             "verdict": other.verdict(one),
             "source": other.source,
         }

@@ -7,14 +7,15 @@ must not run Python between fork and exec.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import signal
 import sys
+from pathlib import Path
 
 PR_SET_PDEATHSIG = 1
-
-
+SESSION_PRIORITY = Path("/proc/self/autogroup")
 LOWEST_PRIORITY = 19
 """Niceness of a run that is to have what nobody else wants."""
 
@@ -26,10 +27,18 @@ def command(core: int | None, words: list[str], niceness: int = 0) -> list[str]:
     return [*start, str(niceness), *words]
 
 
+def yield_cores(niceness: int) -> None:
+    """Be nice to other processes, and, where Linux shares cores out by session, to others' too."""
+    os.nice(niceness)
+    if niceness and os.getsid(0) == os.getpid():  # the session is this run's own
+        with contextlib.suppress(OSError):  # a kernel without such groups has no such file
+            SESSION_PRIORITY.write_text(str(niceness))
+
+
 def main(words: list[str]) -> None:
     """Prepare this process and turn it into the run."""
     parent, core, niceness = words[:3]
-    os.nice(int(niceness))
+    yield_cores(int(niceness))
     if core != "any" and hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {int(core)})
     if sys.platform == "linux":

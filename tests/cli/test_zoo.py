@@ -34,6 +34,28 @@ def test_a_swap_by_a_flag_takes_nothing_from_the_entry():
     assert method.optimiser.minibatch == 256
 
 
+def test_fast_stands_above_tuned_settings_and_files_and_below_flags(tmp_path):
+    _, method, _ = parsed(["trpo", "Hopper-v5", "--fast", "--tuned", "--optimiser.cg_iterations=7"])
+    assert (method.optimiser.fisher_stride, method.optimiser.cg_iterations) == (5, 7)
+    assert method.batch_size == tuned.find("trpo", "Hopper-v5").settings["batch_size"]
+    file = tmp_path / "run.toml"
+    file.write_text(
+        'config = 1\nmethod = "mp-trpo"\nenv = "Hopper-v5"\n[optimiser]\n'
+        "fisher_stride = 2\ndamping = 0.2\n"
+    )
+    _, method, _ = parsed([f"--config={file}", "--fast", "--optimiser.max-kl=0.02"])
+    trpo = method.optimiser
+    assert (trpo.fisher_stride, trpo.cg_iterations, trpo.damping, trpo.max_kl) == (5, 10, 0.2, 0.02)
+    _, method, _ = parsed(["ppo", "Hopper-v5", "--fast", "--optimiser", "trpo"])
+    assert method.optimiser.fisher_stride == 5
+
+
+def test_fast_is_refused_where_it_does_nothing(capsys):
+    assert run("train", "ppo", "Hopper-v5", "--fast") == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert 'fast settings are of the optimiser "trpo", and that of this method is "ppo"' in line
+
+
 def test_a_printed_config_holds_the_tuned_settings(capsys, tmp_path):
     assert run("train", "trpo", "Pendulum-v1", "--tuned", "--print-config") == 0
     (tmp_path / "run.toml").write_text(capsys.readouterr().out)

@@ -9,7 +9,7 @@ from mppo.errors import BadRequest
 from mppo.files import tuned
 from mppo.files.settings import overridden
 from mppo.training.options import Options
-from mppo.training.start import tuned_settings, with_tuned
+from mppo.training.start import tuned_settings, with_fast, with_tuned
 
 EVERYWHERE = [
     "CartPole-v1",
@@ -120,6 +120,25 @@ def test_python_takes_them():
     assert with_tuned(known, Options(steps=300)).steps == 300
     with pytest.raises(BadRequest, match="give method as one"):
         tuned_settings(overridden(METHODS["ppo"], {"gamma": 0.5}), "CartPole-v1", None)
+
+
+def test_a_cheaper_update_stands_above_tuned_settings_and_below_what_is_given():
+    model = MPPO("Hopper-v5", "trpo", tuned=True, fast=True, optimiser__cg_iterations=7)
+    optimiser, known = model.method.optimiser, tuned.find("trpo", "Hopper-v5").settings
+    assert (optimiser.fisher_stride, optimiser.cg_iterations) == (5, 7)
+    assert model.method.batch_size == known["batch_size"]
+    model.close()
+    given = with_fast("trpo", {"optimiser": {"damping": 0.3}})
+    trpo = overridden(METHODS["trpo"], given).optimiser
+    assert (trpo.fisher_stride, trpo.cg_iterations, trpo.damping) == (5, 10, 0.3)
+    assert with_fast("ppo", {"optimiser": "trpo"})["optimiser.fisher_stride"] == 5
+
+
+def test_a_method_without_trpo_has_no_cheaper_update():
+    with pytest.raises(BadRequest, match=r'of the optimiser "trpo", .* is "ppo"; leave out fast'):
+        with_fast("ppo", {})
+    with pytest.raises(BadRequest, match="leave out fast"):
+        with_fast(METHODS["trpo"], {"optimiser": "ppo"})
 
 
 def test_every_number_belongs_to_an_entry_and_has_a_source():

@@ -13,6 +13,8 @@ from mppo.bench.catalogue import COMPUTING, ENVIRONMENTS, ROBOTS, WAITING, Measu
 from mppo.bench.measure import MeasurementFailed, Sample
 from mppo.bench.ratios import Part, Ratio, Table, quotients, spread
 from mppo.bench.stepping import Stepping
+from mppo.files.settings import method_named
+from mppo.files.tuned import fast_settings
 
 if TYPE_CHECKING:
     from mppo.bench.session import Session
@@ -139,17 +141,20 @@ def _compared(
 
 def _robots(session: Session, notes: list[str]) -> Part:
     """Training on one core against bare `mj_step` of the same states and actions."""
+    cheaper = fast_settings(method_named("trpo"))
     robots = [("trpo", f"{name}-v5") for name in (ROBOTS if not session.quick else ("Hopper",))]
-    once = lambda case, r: session.train(*case, 15_000, repetition=r, replay=True)
+    once = lambda case, r: session.train(
+        *case, 15_000, repetition=r, replay=True, overrides=cheaper
+    )
     ratios, rows = [], []
     samples = session.repeat("environments", robots, once, ", mj_step", notes=notes)
     for (_, name), some in samples.items():
         rates, bare = ([sample[which] for sample in some] for which in ("rate", "bare_rate"))
         target = ROBOT_SHARE.get(name.removesuffix("-v5"), USUAL_ROBOT_SHARE)
-        what = f"{name}: trpo / mj_step"
+        what = f"{name}: --fast / mj_step"
         ratios.append(Ratio(f"robots-{name}", what, quotients(rates, bare), target))
         rows.append([name, spread(rates), spread(bare)])
-    columns = ["robot", "training (trpo)", "bare mj_step"]
+    columns = ["robot", "training (trpo --fast)", "bare mj_step"]
     return Part(ratios, [Table("robots", "Steps a second of compiled robots", columns, rows)])
 
 

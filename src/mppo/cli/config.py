@@ -1,4 +1,4 @@
-"""`mppo train --config FILE` and `--tuned`: settings from elsewhere, as words before the others."""
+"""`mppo train --config FILE`, `--tuned`, `--fast`: settings as words before the others."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from mppo.files.changes import env_flags
 from mppo.files.foreign_names import flag
 from mppo.files.settings import kind_of, unknown_method
 
-NOT_IN_FILES = ("config", "tuned", "print_config", "allow_imports", "help")
+NOT_IN_FILES = ("config", "tuned", "fast", "print_config", "allow_imports", "help")
 """Options that a file cannot have: it is read because of the first, and may not allow itself more
 than it was allowed."""
 _FLAG = re.compile(r"--([\w.-]+)")
@@ -33,16 +33,31 @@ def with_config(words: Sequence[str]) -> list[str]:
         raise BadRequest("--config needs a file: settings as TOML, or the run.json of a run")
     if asked.tuned and asked.config is not None:
         raise BadRequest("--tuned and --config both give settings; leave out one of them")
+    found = _with_settings(words, asked)
+    if asked.fast and not asked.help:
+        return _with_settings([*_fast_words(found), *words], asked)
+    return found
+
+
+def _with_settings(words: Sequence[str], asked: Any) -> list[str]:
     if asked.tuned and not asked.help:
         return _with_tuned(words)
     return list(words) if asked.config is None else _with_file(words, asked)
+
+
+def _fast_words(words: Sequence[str]) -> list[str]:
+    """The flags that --fast stands for, with the method that the words name."""
+    from mppo.files.tuned import fast_settings
+
+    method = parser_of(words)[2]
+    return [f"{flag(name)}={value}" for name, value in fast_settings(method).items()]
 
 
 def _asked(words: Sequence[str]) -> Any:
     """Where settings come from, as the words say it."""
     parser = Parser("train")
     parser.add_argument("--config", nargs="?", const="")
-    for names in (["--allow-imports"], ["--tuned"], ["-h", "--help"]):
+    for names in (["--allow-imports"], ["--tuned"], ["--fast"], ["-h", "--help"]):
         parser.add_argument(*names, action="store_true")
     return parser.parse_known_args(words)[0]
 

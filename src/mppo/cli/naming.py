@@ -76,6 +76,8 @@ class Shown:
     """Settings from a file: TOML, or run.json of an earlier run; flags stand above it."""
     tuned: bool = False
     """Settings known to work on this task, which `mppo zoo` lists; flags stand above them."""
+    fast: bool = False
+    """A cheaper update of TRPO, with level returns (decision 0021); flags stand above it."""
     print_config: bool = False
     """Print the settings as such a file, and do no more."""
     allow_imports: bool = False

@@ -13,10 +13,12 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
+from mppo.algorithm.methods import Method
+from mppo.algorithm.optimisers.trpo import FAST, Trpo
 from mppo.errors import BadRequest, did_you_mean
 from mppo.files import config_file
 from mppo.files.changes import env_flags
-from mppo.files.settings import by_dotted_name, method_named
+from mppo.files.settings import by_dotted_name, kind_of, method_named
 
 FILE = Path(__file__).with_name("tuned.toml")
 PUBLISHED = Path(__file__).with_name("published.toml")
@@ -142,6 +144,21 @@ def below(tuned: Tuned, given: dict[str, Any]) -> dict[str, Any]:
     kept = {k: v for k, v in tuned.settings.items() if k.split(".")[0] not in swapped}
     fields = {k: tuple(v) if isinstance(v, list) else v for k, v in kept.items()}
     return fields | given
+
+
+def fast_settings(method: Method) -> dict[str, Any]:
+    """The fields that make an update of this method cheaper, with returns that are level.
+
+    >>> fast_settings(method_named("mp-trpo"))
+    {'optimiser.fisher_stride': 5, 'optimiser.cg_iterations': 10}
+    """
+    if not isinstance(method.optimiser, Trpo):
+        kind = kind_of(method.optimiser)
+        raise BadRequest(
+            f'fast settings are of the optimiser "trpo", and that of this method is "{kind}"; '
+            "leave out fast"
+        )
+    return {f"optimiser.{name}": value for name, value in FAST.items()}
 
 
 def settings_line(tuned: Tuned) -> str:

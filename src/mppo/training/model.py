@@ -28,7 +28,7 @@ from mppo.training.loop import Callback, describe
 from mppo.training.opening import restored_run
 from mppo.training.options import Options
 from mppo.training.run import Row, Run
-from mppo.training.start import begun, named_method, tuned_settings, with_tuned
+from mppo.training.start import begun, named_method, tuned_settings, with_fast, with_tuned
 
 Path_ = str | os.PathLike[str]
 SETTABLE = ("out", "verbose")
@@ -41,7 +41,7 @@ class MPPO:
     `env` is a Gymnasium id, a callable, or an environment. The options are those of
     `mppo.training.options.Options`; further keywords are fields of the method:
     `paths=4, picking={"alpha": 0.5}, critic__epochs=3, network__hidden=(32, 32)`. With `tuned`
-    the others are those that are known to work on this environment (`mppo zoo`).
+    the others are known to work on this environment (`mppo zoo`); `fast`: a cheaper TRPO.
     """
 
     method_name: str
@@ -68,12 +68,14 @@ class MPPO:
         loggers: Sequence[Logger] = (),
         env_kwargs: dict[str, Any] | None = None,
         tuned: bool = False,
+        fast: bool = False,
         tensorboard_log: Path_ | None = None,
         verbose: int = 0,
         **overrides: Any,
     ):
         options = Options.among(locals())  # the parameters are its fields
         foreign_names.refuse_policy(env)
+        overrides = with_fast(method, overrides, fast)
         if tuned:
             known = tuned_settings(method, env, env_kwargs)
             overrides, options = below(known, overrides), with_tuned(known, options)

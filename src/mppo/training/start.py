@@ -18,7 +18,7 @@ from mppo.files import checkpoints, settings
 from mppo.files.atomic import require_space
 from mppo.files.reader import History
 from mppo.files.run_directory import RunDirectory
-from mppo.files.tuned import Tuned, below, find
+from mppo.files.tuned import Tuned, below, fast_settings, find
 from mppo.loggers import Logger
 from mppo.training.loop import Callback, Training, describe
 from mppo.training.options import Options
@@ -46,22 +46,22 @@ def train(
     env_kwargs: dict[str, Any] | None = None,
     overrides: dict[str, Any] | None = None,
     tuned: bool = False,
+    fast: bool = False,
     callback: Callback | None = None,
 ) -> Agent:
     """Train a method on an environment and return the agent.
 
-    The options are those of `mppo.training.options.Options`. `overrides` are fields of the method,
-    `env_kwargs` arguments of the environment's constructor. `callback(event, row)` is called with
-    "iteration" and "evaluation" rows; returning False stops the run after that row.
-    `mppo.callbacks` has the usual ones. `tuned` takes the settings that are known to work on this
-    environment (`mppo zoo`), its number of steps too where that is left at its default;
-    `overrides` stand above them.
+    The options are those of `mppo.training.options.Options`. `env_kwargs` are arguments of the
+    environment's constructor. `callback(event, row)` is called with "iteration" and "evaluation"
+    rows; returning False stops the run after that row. `tuned` takes settings known to work here,
+    `fast` a cheaper update of TRPO; `overrides`, fields of the method, stand above both.
     """
     options = Options.among(locals())  # the parameters are its fields
+    overrides = with_fast(method, overrides or {}, fast)
     if tuned:
         known = tuned_settings(method, env, env_kwargs)
-        overrides, options = below(known, overrides or {}), with_tuned(known, options)
-    name, chosen = named_method(method, overrides or {})
+        overrides, options = below(known, overrides), with_tuned(known, options)
+    name, chosen = named_method(method, overrides)
     run = options.run(chosen, env, env_kwargs)
     with contextlib.closing(run), begun(run, name, options) as training:
         return training.to_the_end(callback)
@@ -73,6 +73,13 @@ def tuned_settings(method: str | Method, env: AnyEnv, env_kwargs: dict[str, Any]
     if name == "custom":
         raise BadRequest("tuned settings are known by the names of methods; give method as one")
     return find(name, env, env_kwargs)
+
+
+def with_fast(method: str | Method, given: dict[str, Any], fast: bool = True) -> dict[str, Any]:
+    """The settings of a cheaper update, if it is wanted, below those that are given."""
+    if not fast:
+        return given
+    return fast_settings(named_method(method, given)[1]) | settings.by_dotted_name(given)
 
 
 def with_tuned(known: Tuned, options: Options) -> Options:

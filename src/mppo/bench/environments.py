@@ -151,7 +151,7 @@ def _robots(session: Session, notes: list[str]) -> Part:
     for (_, name), some in samples.items():
         rates, bare = ([sample[which] for sample in some] for which in ("rate", "bare_rate"))
         target = ROBOT_SHARE.get(name.removesuffix("-v5"), USUAL_ROBOT_SHARE)
-        what = f"{name}: --fast / mj_step"
+        what = f"{name}: fast / mj_step"
         ratios.append(Ratio(f"robots-{name}", what, quotients(rates, bare), target))
         rows.append([name, spread(rates), spread(bare)])
     columns = ["robot", "training (trpo --fast)", "bare mj_step"]

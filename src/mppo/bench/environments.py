@@ -144,7 +144,7 @@ def _robots(session: Session, notes: list[str]) -> Part:
     cheaper = fast_settings(method_named("trpo"))
     robots = [("trpo", f"{name}-v5") for name in (ROBOTS if not session.quick else ("Hopper",))]
     once = lambda case, r: session.train(
-        *case, 15_000, repetition=r, replay=True, overrides=cheaper
+        *case, 50_000, repetition=r, replay=True, overrides=cheaper
     )
     ratios, rows = [], []
     samples = session.repeat("environments", robots, once, ", mj_step", notes=notes)

@@ -225,7 +225,8 @@ class Collector:
             if terminated or truncated:
                 rows.terminated[e, t - 1], rows.truncated[e, t - 1] = terminated, truncated
                 rows.next_observations[e, t - 1] = lane.observation
-                lane.reset()
+                if t < self.steps or self._continues:  # or the next batch begins anew
+                    lane.reset()
         self._now[e] = lane.observation
 
     def _in_step(self, actor: Actor | Ensemble, noise: np.ndarray, rows: Buffers) -> None:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from benchmarks.coverage import POPULATIONS, _welch_p, covered, main, told_apart
+from benchmarks.interval_coverage import POPULATIONS, _welch_p, covered, main, told_apart
 
 
 def test_coverage_is_what_the_page_says():
@@ -28,7 +28,9 @@ def test_welch_of_many_pairs_at_once():
 
 
 def test_both_tables_are_printed(capsys, monkeypatch):
-    monkeypatch.setattr("sys.argv", ["coverage.py", "--experiments", "4", "--resamples", "5"])
+    monkeypatch.setattr(
+        "sys.argv", ["interval_coverage.py", "--experiments", "4", "--resamples", "5"]
+    )
     main()
     first, second, rest = capsys.readouterr().out.split("\n\n")
     assert rest == ""

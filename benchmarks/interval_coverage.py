@@ -1,4 +1,4 @@
-"""How often the printed intervals hold what they promise: `python benchmarks/coverage.py`.
+"""How often the printed intervals hold what they promise: `python benchmarks/interval_coverage.py`.
 
 Simulated experiments with known truth, seeds of an algorithm drawn from four distributions that
 returns look like. Prints the two tables of docs/statistics.md.
@@ -118,7 +118,7 @@ def _improvement_excludes(
 
 def main() -> None:
     """Print both tables."""
-    parser = argparse.ArgumentParser("python benchmarks/coverage.py", description=__doc__)
+    parser = argparse.ArgumentParser("python benchmarks/interval_coverage.py", description=__doc__)
     parser.add_argument("--experiments", type=int, default=4000)
     parser.add_argument("--resamples", type=int, default=1000)
     options = parser.parse_args()

@@ -33,6 +33,8 @@ class Measured:
     """Worker processes on all cores; 0: one for each core."""
     here: bool = False
     """Whether this file registers it."""
+    remembers: bool = False
+    """Whether something of it outlives a reset, so that only a new one repeats its rewards."""
 
     @property
     def env(self) -> str:
@@ -64,7 +66,7 @@ ENVIRONMENTS = (
     Measured("Blackjack-v1", "Blackjack-v1", share=0.5),
     Measured("MiniGrid-Empty, flat", "bench/MiniGrid-v0", "minigrid", 0.8, here=True),
     WAITING,
-    Measured("BipedalWalker-v3", "BipedalWalker-v3", "gymnasium.envs.box2d", 0.8),
+    Measured("BipedalWalker-v3", "BipedalWalker-v3", "gymnasium.envs.box2d", 0.8, remembers=True),
     Measured("LunarLander-v3", "LunarLander-v3", "gymnasium.envs.box2d", 0.8),
     Measured("CartPole-v1", "CartPole-v1", share=0.5),
 )

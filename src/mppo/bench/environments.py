@@ -65,9 +65,8 @@ def _installed(env: Measured, notes: list[str]) -> bool:
 
 def _task(session: Session, env: Measured, **more: Any) -> dict[str, Any]:
     steps = session.size(2000, 200)
-    return asdict(
-        Stepping(env.env, env.id, env.package, steps, envs=env.envs, waits=env.waits, **more)
-    )
+    more |= {"envs": env.envs, "waits": env.waits, "anew": env.remembers}
+    return asdict(Stepping(env.env, env.id, env.package, steps, **more))
 
 
 def _on_one_core(session: Session, env: Measured) -> Sample:

@@ -30,6 +30,8 @@ class Stepping:
     envs: int = 0
     waits: bool = False
     """Whether wall time is taken, since CPU time says nothing of a step."""
+    anew: bool = False
+    """Whether the environments of collecting and of bare steps are made for each repetition."""
     together: bool = False
     """Whether only bare steps are measured, from when the parent says so."""
 
@@ -54,6 +56,8 @@ def measure_in_turn(task: Stepping) -> Sample:
     collect = _collecting(task, on, clock)
     seconds: dict[str, list[float]] = {}
     for n in range(rounds):
+        if task.anew:
+            collect, bare = _collecting(task, on, clock), make(task.id, task.package)
         took = {"training": iteration_seconds(run, clock)}
         took["collecting"], actions, paid = collect(n)
         if not on.native:

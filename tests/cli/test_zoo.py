@@ -118,6 +118,8 @@ def test_entries_are_chosen_by_method_environment_or_both():
     assert len(names("LunarLander-v3")) == 4
     assert len(names("sp-trpo", "ppo/CartPole-v1")) == 4
     assert len(names()) == len(tuned.entries())
+    grid = names("trpo/MiniGrid-DoorKey-5x5-v0")
+    assert names("trpo/minigrid:MiniGrid-DoorKey-5x5-v0") == grid == [("trpo", grid[0][1])]
 
 
 def test_a_run_of_an_entry_is_the_run_of_its_command():

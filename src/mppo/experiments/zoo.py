@@ -26,15 +26,22 @@ Canonical = Callable[[Tuned], str]
 
 
 def chosen(those: Iterable[Tuned], only: Sequence[str]) -> list[Tuned]:
-    """The entries that any of these words names: METHOD, ENV or METHOD/ENV; all without words."""
+    """The entries that any of these words names: METHOD, ENV or METHOD/ENV; all without words.
+
+    ENV may be the id alone, or with the module that registers it.
+    """
     those = list(those)
-    names = [{one.method, short(one.env), f"{one.method}/{short(one.env)}"} for one in those]
+    names = [_names(one.method, short(one.env)) | _names(one.method, one.env) for one in those]
     for word in only:
         known = set[str]().union(*names)
         if word not in known:
             hint = did_you_mean(word, known) or "; give METHOD, ENV or METHOD/ENV of mppo zoo"
             raise BadRequest(f'--only names "{word}", of which there is no entry{hint}')
     return [one for one, called in zip(those, names, strict=True) if not only or called & set(only)]
+
+
+def _names(method: str, env: str) -> set[str]:
+    return {method, env, f"{method}/{env}"}
 
 
 def run_of(one: Tuned, seed: int, canonical: Canonical) -> RunSpec:

@@ -21,11 +21,12 @@ from mppo.files.evaluation import Evaluation
 from mppo.files.reader import rows
 from mppo.files.run_directory import RunDirectory
 from mppo.files.settings import overridden
+from mppo.rollouts.buffers import buffers
 from mppo.rollouts.collector import Collector
 from mppo.rollouts.distributed import DistributedCollector
 from mppo.rollouts.pool import Pool
 from mppo.rollouts.processes import Processes
-from mppo.rollouts.worker import Setup
+from mppo.rollouts.worker import EpisodeJob, Setup, Stepper
 from mppo.training import workers as choosing
 from mppo.training.options import Options
 from mppo.training.run import Run
@@ -165,6 +166,21 @@ def test_what_is_raised_in_a_worker_is_raised_here_with_its_place(trouble, says)
     assert f"odd_worlds.py, line {line}" in str(raised.value)
     collect.close()
     assert left_behind(collect) == []
+
+
+def test_a_fault_in_an_evaluation_names_the_step_of_its_episode():
+    """Whatever was stepped before it: a batch of five rows, and an episode that went well."""
+    source, first, second = env_source(pier), EpisodeJob(1, 0, False), EpisodeJob(1, 1, False)
+    batch = buffers(source.spaces, 1, LENGTH)
+    batch.clear()
+    batch.actions[0, :5] = 0
+    sound = Stepper(setup_of(pier))
+    length = int(sound.carry_out(ACTOR, first, batch).lengths[0])
+    assert sound.carry_out(ACTOR, second, batch).lengths[0] >= 3
+    stepper = Stepper(setup_of(partial(Pier, "leaves", length + 3)))
+    assert stepper.carry_out(ACTOR, first, batch).lengths[0] == length
+    failed = stepper.carry_out(ACTOR, second, batch)
+    assert "environment 1, step 3 of the evaluation after iteration 1" in failed.text
 
 
 def test_workers_do_not_load_jax_and_copy_what_they_see():

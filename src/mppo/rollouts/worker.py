@@ -123,12 +123,13 @@ class Stepper:
 
     def __init__(self, setup: Setup):
         self.setup = setup
-        self.beats = np.zeros(1, np.int64)  # steps of evaluations, for whoever watches
+        self.beats = np.zeros(1, np.int64)  # steps of an evaluation's episode, for whoever watches
         self._collectors: dict[int, Collector] = {}
         self._evaluator: Evaluator | None = None
 
     def carry_out(self, actor: Acting, job: Job | EpisodeJob, rows: Buffers) -> Any:
         """The result of a job, or what went wrong: nothing is raised."""
+        self.beats[:] = 0
         try:
             if isinstance(job, EpisodeJob):
                 return self._play(cast(Actor, actor), job)
@@ -136,7 +137,8 @@ class Stepper:
         except (KeyboardInterrupt, MemoryError):
             raise
         except BaseException as error:  # SystemExit too: an environment must not end a run quietly
-            return failed(error, self.setup.recipe.name, job.where(rows.filled()))
+            steps = rows.filled() if isinstance(job, Job) else int(self.beats[0])
+            return failed(error, self.setup.recipe.name, job.where(steps))
 
     def close(self) -> None:
         """Close all environments."""

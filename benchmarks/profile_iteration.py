@@ -16,7 +16,11 @@ from statistics import median
 from typing import Any
 from unittest import mock
 
-CASES = (("trpo", "Hopper-v5"), ("ppo", "Hopper-v5"), ("mp-trpo", "mppo/Maze-v0"))
+FAST = " --fast"
+CASES = (
+    *(("trpo", "Hopper-v5"), ("ppo", "Hopper-v5"), ("mp-trpo", "mppo/Maze-v0")),
+    *((f"trpo{FAST}", f"{robot}-v5") for robot in ("Hopper", "Reacher", "InvertedPendulum")),
+)
 WARM_UP = 3
 
 
@@ -46,18 +50,21 @@ def profile(method_name: str, env: str, iterations: int) -> list[tuple[str, floa
     from mppo.bench.replay import Replay
     from mppo.envs.source import env_source
     from mppo.files.evaluation import Evaluation
-    from mppo.files.settings import method_named
+    from mppo.files.settings import method_named, overridden
+    from mppo.files.tuned import fast_settings
     from mppo.rollouts.collector import Collector
     from mppo.training.run import Run
 
-    method, clock = method_named(method_name), Clock()
+    method, clock = method_named(method_name.removesuffix(FAST)), Clock()
+    if method_name.endswith(FAST):
+        method = overridden(method, fast_settings(method))
     steps = method.batch_size * (WARM_UP + iterations)
     run = Run(method, env_source(env), steps, 0, Evaluation(0, 0, 0), 1)
     collect = mock.patch.object(Collector, "__call__", clock.around("collect", Collector.__call__))
     learn = clock.around("learn", run.programs.learn)
     run.programs = run.programs._replace(learn=learn)
     iterate, bare = clock.around("iteration", run.iterate), []
-    replay = Replay(env, 0) if env == "Hopper-v5" else None
+    replay = Replay(env, 0) if env.endswith("-v5") else None
     for n in range(WARM_UP + iterations):
         with collect:
             iterate()
@@ -89,7 +96,8 @@ def _parts(method: Any, run: Any) -> dict[str, float]:
         flat, _ = jax.flatten_util.ravel_pytree(path.policy.parameters)  # type: ignore
 
         def solve(policy: Any, observations: Any, b: Any) -> Any:
-            product = fisher_product(architecture, policy, observations)
+            some = observations[:: optimiser.fisher_stride]
+            product = fisher_product(architecture, policy, some)
             damped = lambda v: product(v) + optimiser.damping * v
             return conjugate_gradient(damped, b, optimiser.cg_iterations)
 

@@ -14,7 +14,7 @@ from typing import Any, cast
 import gymnasium
 import numpy as np
 from gymnasium import spaces
-from gymnasium.wrappers import ClipAction, FlattenObservation, TransformReward
+from gymnasium.wrappers import FlattenObservation, RescaleAction, TransformReward
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ def _hopper(version: str) -> gymnasium.Env:
     """A robot in wrappers that cannot be expressed in compiled code."""
     robot = gymnasium.make(f"Hopper-{version}", max_episode_steps=-1, disable_env_checker=True)
     wrapped = TransformReward(robot, lambda reward: reward)
-    return ClipAction(wrapped) if version == "v4" else wrapped
+    return RescaleAction(wrapped, -1.0, 1.0) if version == "v4" else wrapped
 
 
 def _grid(package: str) -> gymnasium.Env:

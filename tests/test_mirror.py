@@ -15,7 +15,6 @@ ELSEWHERE = {  # a step of something larger, which is what is tested; or a table
     "cli/grids.py": "experiments/test_commands.py",
     "cli/gridview.py": "experiments/test_commands.py",
     "cli/naming.py": "cli/test_properties.py",
-    "cli/outputs.py": "paper/test_claims.py",
     "cli/paper.py": "experiments/test_commands.py",
     "cli/parser.py": "cli/test_cli.py",
     "cli/runs.py": "cli/test_cli.py",

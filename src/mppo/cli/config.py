@@ -98,9 +98,8 @@ def _with_tuned(words: Sequence[str]) -> list[str]:
     kinds = {axis: kind_of(getattr(METHODS[method], axis)) for axis in swaps}
     given = _without_swapped(kinds | found.settings, swaps)
     start = [method, env, *(f"--{axis}={kind}" for axis, kind in swaps.items())]
-    said = _as_words(
-        {name: given[name] for name in given if name not in kinds}, parser_of(start)[0]
-    )
+    own = {name: given[name] for name in given if name not in kinds}
+    said = _as_words(own, parser_of(start)[0])
     return [*said, "--tuned", *words]  # a switch ends an option of several values
 
 

@@ -124,8 +124,6 @@ def _rate(text: str) -> Any:
     """A number, or a schedule."""
     try:
         return schedule(text) if ":" in text or text in SHAPES else number(text)
-    except NotReadable:
-        raise
     except ValueError as error:
         raise NotReadable(str(error)) from None
 
@@ -217,9 +215,8 @@ def env_flags(words: Iterable[str]) -> tuple[str, ...]:
 def add_env_flags(parser: argparse.ArgumentParser, flags: Iterable[str]) -> None:
     """`--env.NAME VALUE`, for those names that there are."""
     for flag in flags:
-        parser.add_argument(
-            flag, dest=f"env.{_env_name(flag)}", type=_literal, help=argparse.SUPPRESS
-        )
+        name = f"env.{_env_name(flag)}"
+        parser.add_argument(flag, dest=name, type=_literal, help=argparse.SUPPRESS)
 
 
 def env_arguments(given: dict[str, Any]) -> dict[str, Any]:

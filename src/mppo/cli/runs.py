@@ -98,19 +98,14 @@ def evaluate(words: list[str]) -> int:
     parser.add_argument("--json", action="store_true", help="all numbers, for programs")
     options = parser.parse_args(words)
     _check(options, episodes=1, seed=0)
-    result = _played(options)
-    print(json.dumps(result, indent=2, allow_nan=False) if options.json else _text(result))
-    return 0
 
-
-def _played(options: Any) -> dict[str, Any]:
     from mppo.files.run_directory import plain
     from mppo.training.opening import play
 
     run, agent = _opened(options)
     seed = run.described["seed"] if options.seed is None else options.seed
     played = play(run, agent, options.episodes, seed, options.deterministic)
-    return plain(
+    result = plain(
         {
             "dir": options.dir,
             "method": run.described.get("method_name", "custom"),
@@ -127,6 +122,8 @@ def _played(options: Any) -> dict[str, Any]:
             "cut": played.cut.sum(),
         }
     )
+    print(json.dumps(result, indent=2, allow_nan=False) if options.json else _text(result))
+    return 0
 
 
 def _text(result: dict[str, Any]) -> str:
@@ -202,7 +199,16 @@ def export(words: list[str]) -> int:
     from mppo.files.atomic import write_atomically
 
     run, agent = _opened(options)
-    policy, about = described.described(agent), _about(run, agent)
+    policy = described.described(agent)
+    about = {  # where it comes from
+        "method": run.described.get("method_name", "custom"),
+        "env": run.task.name,
+        "seed": run.described["seed"],
+        "steps": run.steps,
+        "path": agent.path,
+        "clips_actions": agent.clip,
+        "mppo": run.described.get("versions", {}).get("mppo"),
+    }
     if graph:
         from mppo.export.graph import as_onnx
 
@@ -214,19 +220,6 @@ def export(words: list[str]) -> int:
     outputs = ", ".join(part.name or "action" for part in policy.parts)
     print(f"{out}: {len(policy.mean)} numbers in, {outputs} out (path {agent.path})")
     return 0
-
-
-def _about(run: Opened, agent: Agent) -> dict[str, Any]:
-    """Where the policy comes from."""
-    return {
-        "method": run.described.get("method_name", "custom"),
-        "env": run.task.name,
-        "seed": run.described["seed"],
-        "steps": run.steps,
-        "path": agent.path,
-        "clips_actions": agent.clip,
-        "mppo": run.described.get("versions", {}).get("mppo"),
-    }
 
 
 def report(words: list[str]) -> int:

@@ -36,15 +36,14 @@ def zoo(words: list[str]) -> int:
     """List, run, update or write a page."""
     parser = Parser("zoo", ABOUT, EXAMPLES, CODES)
     parser.usage = "mppo zoo [JOB] [DIR] [options]"
-    parser.add_argument("job", nargs="?", default="list", metavar="JOB", help="(list)")
-    parser.add_argument("dir", nargs="?", metavar="DIR", help="of update: what run made")
-    parser.add_argument("--only", nargs="*", default=[], metavar="NAME", help="these alone")
-    parser.add_argument("--settings", action="store_true", help="of the list: with the settings")
-    parser.add_argument("--json", action="store_true", help="of the list: all, for programs")
-    parser.add_argument(
-        "--seeds", type=whole_number, default=3, metavar="N", help="of run: seeds from 0 [3]"
-    )
-    parser.add_argument("--print", action="store_true", help="of update: write nothing, print")
+    add = parser.add_argument
+    add("job", nargs="?", default="list", metavar="JOB", help="(list)")
+    add("dir", nargs="?", metavar="DIR", help="of update: what run made")
+    add("--only", nargs="*", default=[], metavar="NAME", help="these alone")
+    add("--settings", action="store_true", help="of the list: with the settings")
+    add("--json", action="store_true", help="of the list: all, for programs")
+    add("--seeds", type=whole_number, default=3, metavar="N", help="of run: seeds from 0 [3]")
+    add("--print", action="store_true", help="of update: write nothing, print")
     add_engine_options(parser, needs_out=False)
     options = parser.parse_args(words)
 

@@ -104,11 +104,7 @@ class Artefact:
         """
         return [
             spec(
-                method,
-                env,
-                seed,
-                steps or default_steps(env, method),
-                overrides,
+                *(method, env, seed, steps or default_steps(env, method), overrides),
                 evaluation=evaluation_of(env),
             )
             for seed in (self.seeds if seeds is None else seeds)

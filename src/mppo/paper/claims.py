@@ -124,11 +124,8 @@ def _numbers(task: str, cells: dict[str, Cell]) -> Section:
 
 
 def _judged(claims: tuple[Claim, ...], cells: dict[str, Cell]) -> Section:
-    rows = []
-    for claim in claims:
-        compared = _compared(claim, cells)
-        said = {"claim": claim.words, "metric": METRICS[claim.metric]}
-        rows.append(said | _chances_and_verdict(compared))
+    said = lambda claim: {"claim": claim.words, "metric": METRICS[claim.metric]}
+    rows = [said(claim) | _chances_and_verdict(_compared(claim, cells)) for claim in claims]
     text = (
         "P: the probability that a run of the one beats a run of the other, ties counted half, "
         f"with its 95 % bootstrap interval ({words.BOOTSTRAP}). Reproduced: "
@@ -169,7 +166,10 @@ def together(verdicts: Sequence[Verdict]) -> Verdict:
 def every_claim(root: Path) -> Document:
     """All claims of the paper in one table, from the runs below a directory."""
     runs = Runs(root)
-    rows = [*_of_figures(runs), *_of_tables(runs, root)]
+    rows = [*_of_figures(runs)]
+    for identifier, claims in CLAIMS.items():
+        table = Reproduction(TABLES[identifier], runs, root)
+        rows += [_over_tasks(table, claim) for claim in claims]
     text = (
         "Each claim of the paper that is an order of methods or settings, and what our runs say. "
         f"Decided on: the tasks on which all methods of the claim have at least {fewest_seeds()} "
@@ -199,13 +199,6 @@ def _row(
         "open on": str(count["not resolved"]),
         **_chances_and_verdict(compared),
     }
-
-
-def _of_tables(runs: Runs, root: Path) -> Iterator[dict[str, str]]:
-    for identifier, claims in CLAIMS.items():
-        table = Reproduction(TABLES[identifier], runs, root)
-        for claim in claims:
-            yield _over_tasks(table, claim)
 
 
 def _over_tasks(table: Reproduction, claim: Claim) -> dict[str, str]:

@@ -114,18 +114,14 @@ def _wrappers(names: list[Any]) -> list[str]:
 
 
 def _env_arguments(given: Row) -> list[str]:
-    for key in given:
+    """Values as Python literals; a word that can be nothing but a string needs no quotes."""
+    written = {}
+    for key, value in given.items():
         if not key.isidentifier():
             raise NoCommand(f"its environment has an argument {_shown(key)}")
-    written = {key: _python(value, key) for key, value in given.items()}
+        word = isinstance(value, str) and _WORD.fullmatch(value) and value.lower() not in _VALUES
+        written[key] = value if word else _literal(value, key)
     return env_flags(written, str, joined=False)
-
-
-def _python(value: Any, key: str) -> str:
-    """The value as a Python literal; a word that can be nothing but a string needs no quotes."""
-    if isinstance(value, str) and _WORD.fullmatch(value) and value.lower() not in _VALUES:
-        return value
-    return _literal(value, key)
 
 
 def _literal(value: Any, key: str, depth: int = 0) -> str:
@@ -154,8 +150,12 @@ def _settings(method: dict[str, Any], base: str) -> list[str]:
         owner = name.rpartition(".")[0]
         if change.drops or (change.old is MISSING and owner not in foreign):
             raise NoCommand(f"this version has no setting {_shown(name)}")
-        if change.swaps:
-            foreign |= {name} & _checked_kind(name, change.value)
+        if change.swaps and change.value not in [*COMPONENTS.get(name, ())]:
+            kind = str(change.value)
+            if name not in COMPONENTS or not _COMPONENT.fullmatch(kind):
+                raise NoCommand(f"{flag(name)} cannot be {_shown(kind)} on a command line")
+            _refuse_main(kind, name)
+            foreign.add(name)
     return flags({name: _value(name, one, foreign) for name, one in found.items()})
 
 
@@ -165,16 +165,6 @@ def _refuse_keys(method: dict[str, Any]) -> None:
             raise NoCommand(f"this version has no setting {_shown(key)}")
         if isinstance(item, dict):
             _refuse_keys(item)
-
-
-def _checked_kind(name: str, kind: Any) -> set[str]:
-    """Raise unless a command line can name this kind; the component's name if it is another's."""
-    if isinstance(kind, str) and kind in COMPONENTS.get(name, {}):
-        return set()
-    if name not in COMPONENTS or not _COMPONENT.fullmatch(str(kind)):
-        raise NoCommand(f"{flag(name)} cannot be {_shown(kind)} on a command line")
-    _refuse_main(str(kind), name)
-    return {name}
 
 
 def _value(name: str, change: Change, foreign: set[str]) -> Any:

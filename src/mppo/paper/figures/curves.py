@@ -134,14 +134,10 @@ def performance(root: Path, table: str, identifier: str) -> Figure:
     panels: dict[str, list[CurveLine]] = {}
     for task in printed.rows:
         budget = runs.budget(task, printed.methods)
-        lines = [
-            CurveLine(
-                DISPLAY[method], COLOURS[method], style, runs.cell(task, method, budget), value
-            )
-            for method, style, value in zip(
-                printed.methods, STYLES, printed.rows[task], strict=False
-            )
-        ]
+        lines = []
+        for method, style, value in zip(printed.methods, STYLES, printed.rows[task], strict=False):
+            cell = runs.cell(task, method, budget)
+            lines.append(CurveLine(DISPLAY[method], COLOURS[method], style, cell, value))
         panels[task] = lines if any(line.cell.seeds for line in lines) else []
     note = "\ndashed: the paper's final means (it does not state its steps)"
     return _figure(panels, root, identifier, note, " --tasks TASK")

@@ -75,21 +75,14 @@ def add_option(group: Any, option: Option) -> None:
         default = cast(Any, option.default)
         shown = " ".join(map(str, default)) if _several(option.kind) else default
         text = f"{text} [{shown}]".strip()
+    shared: dict[str, Any] = {"dest": option.name, "default": option.default, "help": text}
     if option.kind is bool:
         off = ".".join([*flag.split(".")[:-1], f"no-{flag.split('.')[-1]}"])
-        group.add_argument(flag, off, dest=option.name, default=option.default, nargs=0,
-                           action=_Switch, help=text)  # fmt: skip
+        group.add_argument(flag, off, nargs=0, action=_Switch, **shared)
         return
     reader, metavar = _reader(option.kind)
-    group.add_argument(
-        flag,
-        dest=option.name,
-        default=option.default,
-        type=reader,
-        metavar=option.metavar or metavar,
-        nargs="*" if _several(option.kind) else None,
-        help=text,
-    )
+    nargs = "*" if _several(option.kind) else None
+    group.add_argument(flag, type=reader, metavar=option.metavar or metavar, nargs=nargs, **shared)
 
 
 class _Switch(argparse.Action):

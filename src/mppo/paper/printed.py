@@ -157,47 +157,32 @@ CLAIMS = {
     "table-1": (
         Claim(
             "MP-TRPO achieves the best final performance in all environments",
-            "mp-trpo",
-            TRPO_METHODS[1:],
-            source="Section 4.4, Table 1",
+            "mp-trpo", TRPO_METHODS[1:], source="Section 4.4, Table 1",
         ),
         Claim(
             "MP-TRPO is consistently more sample efficient than Div-TRPO in all environments",
-            "mp-trpo",
-            ("div-trpo",),
-            "area",
-            "Section 4.4, Figure 7",
+            "mp-trpo", ("div-trpo",), "area", "Section 4.4, Figure 7",
         ),
         Claim(
             "it outperforms Curiosity-TRPO in all but one environment in terms of sample "
             "efficiency",
-            "mp-trpo",
-            ("curiosity-trpo",),
-            "area",
-            "Section 4.4, Figure 7",
+            "mp-trpo", ("curiosity-trpo",), "area", "Section 4.4, Figure 7",
         ),
         Claim(
             "Multi-TRPO outperforms Multi-TRPO (Independent)",
-            "multi-trpo",
-            ("multi-trpo-independent",),
-            source=COMPONENTS,
+            "multi-trpo", ("multi-trpo-independent",), source=COMPONENTS,
         ),
         Claim(
             "MP-TRPO (ReplaceWorst) performs worse than Multi-TRPO (Independent)",
-            "multi-trpo-independent",
-            ("mp-trpo-replace-worst",),
-            source=COMPONENTS,
+            "multi-trpo-independent", ("mp-trpo-replace-worst",), source=COMPONENTS,
         ),
     ),
     "table-2": tuple(
         Claim(
             "MP-PPO outperforms the baseline methods in all environments in terms of sample "
             "efficiency and final performance",
-            "mp-ppo",
-            PPO_METHODS[1:],
-            metric,
-            "Section 4.4, Performance based on PPO",
+            "mp-ppo", PPO_METHODS[1:], metric, "Section 4.4, Performance based on PPO",
         )
         for metric in METRICS
     ),
-}
+}  # fmt: skip

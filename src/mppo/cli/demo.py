@@ -121,7 +121,7 @@ def _show(console: Console, out: Path, seeds: int, steps: int) -> None:
     runs = maze_runs(Runs(out), DEMO_METHODS, steps, range(seeds))
     lines = [
         {
-            "method": of.method,
+            "method": of.cell.method,
             "solved": f"{of.cell.solved} of {of.cell.seeds}",
             "mean return": f"{of.cell.finals.mean():.2f}",
             "each seed": words.finals(of.cell),

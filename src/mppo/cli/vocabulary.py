@@ -190,13 +190,11 @@ def _bash_or_zsh(shell: str) -> str:
                 takers.setdefault(words, {})[f'"{name.split()[0]} {flag}"'] = None
     lines = lambda pairs, form: "\n".join(form.format(*pair) for pair in pairs)
     flags = [(f'"{name}"', " ".join(values)) for name, values in options.items()]
+    taken = [("|".join(flags), words) for words, flags in takers.items()]
     script = WORDS.format(
         commands=" ".join(COMMANDS),
         jobs=lines(FIRST.items(), '    {}) jobs="{}" ;;'),
-        values=lines(
-            (("|".join(flags), words) for words, flags in takers.items()),
-            '    {}) echo "{}"; return ;;',
-        ),
+        values=lines(taken, '    {}) echo "{}"; return ;;'),
         flags=lines((pair for pair in flags if " " not in pair[0]), '        {}) flags="{}" ;;'),
         own=lines((pair for pair in flags if " " in pair[0]), '        {}) flags+=" {}" ;;'),
         tasks=IDS,

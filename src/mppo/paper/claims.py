@@ -144,11 +144,8 @@ def _compared(claim: Claim, cells: Mapping[str, Cell]) -> list[Compared]:
 
 def _chances_and_verdict(compared: list[Compared]) -> dict[str, str]:
     """The last two columns of a claim, which has to hold in every comparison."""
-    chances = [words.interval(one.chance) for one in compared]
-    if len(compared) > 1:
-        chances = [
-            f"{one.against}: {chance}" for one, chance in zip(compared, chances, strict=True)
-        ]
+    named = lambda one: f"{one.against}: " if len(compared) > 1 else ""
+    chances = [named(one) + words.interval(one.chance) for one in compared]
     verdict = together([one.verdict for one in compared])
     return {"P [95 %]": "\n".join(chances), "verdict": str(verdict)}
 

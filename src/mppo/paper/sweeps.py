@@ -144,15 +144,9 @@ def _paired(
     shared = [found for found in cells if enough(found, better) and enough(found, worse)]
     if len(shared) < 2:
         return None
-    chances = {
-        f"P, {metric} [95 %]": words.interval(
-            judge_order(
-                [found[better].scores(metric) for found in shared],
-                [found[worse].scores(metric) for found in shared],
-            )[0]
-        )
-        for metric in METRICS
-    }
+    scores = lambda setting, metric: [found[setting].scores(metric) for found in shared]
+    chance = lambda metric: judge_order(scores(better, metric), scores(worse, metric))[0]
+    chances = {f"P, {metric} [95 %]": words.interval(chance(metric)) for metric in METRICS}
     which = f"{name}, {len(shared)}"
     return {"tasks": which, "a run of": better.label, "beats one of": worse.label, **chances}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -60,28 +60,24 @@ def picking_strip(run: RunRecord) -> dict[str, Any] | None:
     }
 
 
-def explorers(run: RunRecord) -> list[dict[str, Any]]:
+def explorers(run: RunRecord) -> Iterator[dict[str, Any]]:
     """What each path's style is and found; nothing for methods without styles."""
     last = run.metrics[-1] if run.metrics else {}
     styles, names = last.get("style"), run.method.get("styles")
     if not isinstance(styles, list) or not isinstance(names, list):
-        return []
+        return
     picked, returns = column(run.metrics, "picked"), column(run.metrics, "return_mean")
     levels = columns([last], "performance", run.paths)[0].tolist()
-    found = []
     for path, number in enumerate(styles[: run.paths]):
         known = isinstance(number, int) and 0 <= number < len(names)
         mine = returns[(picked == path) & np.isfinite(returns)]
-        found.append(
-            {
-                "path": path,
-                "style": style_name(names[number]) if known else "?",
-                "picks": int((picked == path).sum()),
-                "performance": levels[path],  # J as it stands
-                "best": float(mine.max()) if len(mine) else math.nan,  # mean return of a batch
-            }
-        )
-    return found
+        yield {
+            "path": path,
+            "style": style_name(names[number]) if known else "?",
+            "picks": int((picked == path).sum()),
+            "performance": levels[path],  # J as it stands
+            "best": float(mine.max()) if len(mine) else math.nan,  # mean return of a batch
+        }
 
 
 def style_name(written: Any) -> str:

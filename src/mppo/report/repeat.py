@@ -130,13 +130,11 @@ def _literal(value: Any, key: str, depth: int = 0) -> str:
     if isinstance(value, str):  # in the quotes that a shell's own need not avoid
         plain = "'" not in value and '"' not in value
         return f'"{repr(value)[1:-1]}"' if plain else repr(value)
+    inside = lambda item: _literal(item, key, depth + 1)
     if isinstance(value, list):
-        return f"[{', '.join(_literal(item, key, depth + 1) for item in value)}]"
+        return f"[{', '.join(map(inside, value))}]"
     if isinstance(value, dict):
-        pairs = (
-            f"{_literal(name, key)}: {_literal(item, key, depth + 1)}"
-            for name, item in value.items()
-        )
+        pairs = (f"{inside(name)}: {inside(item)}" for name, item in value.items())
         return f"{{{', '.join(pairs)}}}"
     return repr(value)
 

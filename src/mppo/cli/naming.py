@@ -111,8 +111,7 @@ def parser_for(method: Method, name: str, env: tuple[str, ...] = ()) -> Parser:
     methods = fill(", ".join(METHODS), subsequent_indent=" " * 8, width=WIDEST - 8)
     lines = [f"  {f'--{axis} KIND':<20} {', '.join(kinds)}" for axis, kinds in COMPONENTS.items()]
     swaps = "\n".join(fill(line, width=WIDEST, subsequent_indent=" " * 23) for line in lines)
-    about = TRAIN.format(name=name, methods=methods, swaps=swaps)
-    parser = Parser("train", about, EXAMPLES, CODES)
+    parser = Parser("train", TRAIN.format(name=name, methods=methods, swaps=swaps), EXAMPLES, CODES)
     parser.usage = "mppo train METHOD ENV [options]"
     parser.elsewhere = partial(answer, method=method, spelt=flag)
     for metavar in ("METHOD", "ENV"):

@@ -92,8 +92,7 @@ def _opened(options: Any) -> tuple[Opened, Agent]:
 
 def evaluate(words: list[str]) -> int:
     """Print mean, spread and every episode."""
-    example = "mppo evaluate runs/maze --episodes 100 --deterministic"
-    parser = _parser("evaluate", EVALUATE, example)
+    parser = _parser("evaluate", EVALUATE, "mppo evaluate runs/maze --episodes 100 --deterministic")
     _add_episodes(parser, 10, "play")
     parser.add_argument("--json", action="store_true", help="all numbers, for programs")
     options = parser.parse_args(words)
@@ -163,8 +162,7 @@ def video(words: list[str]) -> int:
     made = film(
         run, agent, out, options.episodes, seed, options.deterministic, options.fps, options.size
     )
-    played = zip(made.played.returns, made.played.lengths, strict=True)
-    for n, (total, steps) in enumerate(played):
+    for n, (total, steps) in enumerate(zip(made.played.returns, made.played.lengths, strict=True)):
         print(f"episode {n}: return {total:.3f}, {steps} steps")
     seconds = made.frames / made.fps
     print(f"{out}: {made.frames} frames, {seconds:.1f} s, {made.size[0]}x{made.size[1]}")
@@ -268,8 +266,7 @@ def logs(words: list[str]) -> int:
     if options.csv:
         say(f"{write_csv(options.dir, options.csv)} rows to {options.csv}")
     if loggers:
-        steps = send(options.dir, loggers, options.follow)
-        say(f"{steps:,} steps of {options.dir} sent")
+        say(f"{send(options.dir, loggers, options.follow):,} steps of {options.dir} sent")
     return 0
 
 

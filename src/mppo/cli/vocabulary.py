@@ -60,11 +60,9 @@ def methods(words: list[str]) -> int:
 
 def envs(words: list[str]) -> int:
     """Print the tasks of the paper, in lines that fit into 80 columns."""
-    as_json = _wants_json("envs", "List the tasks of the paper.", "mppo envs", words)
-    if as_json:
+    if _wants_json("envs", "List the tasks of the paper.", "mppo envs", words):
         details = lambda task: {field: getattr(task, field) for field in SHOWN}
-        rows = [{**details(task), "native_vector": True} for task in TASKS]
-        print(json.dumps(rows, indent=2))
+        print(json.dumps([{**details(task), "native_vector": True} for task in TASKS], indent=2))
         return 0
     for task in TASKS:
         print(f"{task.id}  ({task.name} in the paper)")

@@ -54,8 +54,7 @@ def zoo(words: list[str]) -> int:
         raise BadRequest(f'JOB is "{options.job}"; it must be one of {", ".join(JOBS)}')
     if (options.dir is None) == (options.job == "update"):
         raise BadRequest("update, and only update, takes a DIR: mppo zoo update DIR")
-    those = chosen(entries(), options.only)
-    return JOBS[options.job](options, those)
+    return JOBS[options.job](options, chosen(entries(), options.only))
 
 
 def _list(options: Any, those: Sequence[Tuned]) -> int:
@@ -64,8 +63,7 @@ def _list(options: Any, those: Sequence[Tuned]) -> int:
     if options.json:
         theirs = lambda one: [other._asdict() for other in published(one)]
         more = lambda one: {"command": one.command, "published": theirs(one)}
-        rows = [{**one._asdict(), **more(one)} for one in those]
-        print(json.dumps(rows, indent=2))
+        print(json.dumps([{**one._asdict(), **more(one)} for one in those], indent=2))
         return 0
     for env in dict.fromkeys(one.id for one in those):
         print(env)

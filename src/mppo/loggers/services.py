@@ -50,9 +50,8 @@ class TensorBoard:
         first = min(written, steps) if written is not None else 0
         purge = None if written is None else first
         # names hold the time in seconds: two files of one second would be one without the number
-        number = f".{len(files):05d}"
         self._writer = self._library.SummaryWriter(
-            str(self.folder), purge_step=purge, filename_suffix=number
+            str(self.folder), purge_step=purge, filename_suffix=f".{len(files):05d}"
         )
         return first
 

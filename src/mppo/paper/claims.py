@@ -209,8 +209,7 @@ def _over_tasks(table: Reproduction, claim: Claim) -> dict[str, str]:
             here = {method: table.cells[task, method] for method in (claim.better, *others)}
             pairs = _compared(claim._replace(worse=others), here)
             on_tasks.append(together([pair.verdict for pair in pairs]))
-    said = f"{claim.words} ({claim.source})"
-    return _row(said, claim.metric, tasks, on_tasks, compared)
+    return _row(f"{claim.words} ({claim.source})", claim.metric, tasks, on_tasks, compared)
 
 
 def _of_figures(runs: Runs) -> Iterator[dict[str, str]]:

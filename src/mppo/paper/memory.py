@@ -38,8 +38,7 @@ def measure(root: Path, say: Callable[[str], None]) -> Measurement:
     if part["status"] != "measured":
         raise BadRequest(f"memory could not be measured: {part['reason']}")
     root.mkdir(parents=True, exist_ok=True)
-    text = json.dumps(plain(result), indent=1, allow_nan=False) + "\n"
-    write_atomically(file, text.encode())
+    write_atomically(file, (json.dumps(plain(result), indent=1, allow_nan=False) + "\n").encode())
     return result
 
 

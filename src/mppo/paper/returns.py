@@ -100,8 +100,7 @@ def against_each(table: Reproduction) -> Section | None:
         tasks = table.tasks_with(2, table.ours, method)
         moments = lambda task, name: Moments.of(table.cells[task, name].finals)
         tests = [welch(moments(task, table.ours), moments(task, method)) for task in tasks]
-        corrected = holm([test.p for test in tests])
-        for task, test, p in zip(tasks, tests, corrected, strict=True):
+        for task, test, p in zip(tasks, tests, holm([test.p for test in tests]), strict=True):
             rows.append(_against(table, method, task, test, p))
     text = (
         "Difference of means with Welch's 95 % interval, p after Holm's correction over "

@@ -90,8 +90,7 @@ def style_name(written: Any) -> str:
 
 def _shares(picked: np.ndarray, paths: int) -> np.ndarray:
     """[paths, columns]: how much of each stretch of iterations belongs to each path."""
-    columns = min(len(picked), _COLUMNS)
-    edges = np.linspace(0, len(picked), columns + 1).round().astype(int)
+    edges = np.linspace(0, len(picked), min(len(picked), _COLUMNS) + 1).round().astype(int)
     counts = [np.bincount(picked[a:b], minlength=paths) for a, b in pairwise(edges)]
     return np.array(counts).T / np.maximum(np.diff(edges), 1)
 

@@ -145,8 +145,7 @@ def _settings(method: dict[str, Any], base: str) -> list[str]:
     _refuse_keys(method)
     foreign: set[str] = set()
     for name, change in found.items():
-        owner = name.rpartition(".")[0]
-        if change.drops or (change.old is MISSING and owner not in foreign):
+        if change.drops or (change.old is MISSING and name.rpartition(".")[0] not in foreign):
             raise NoCommand(f"this version has no setting {_shown(name)}")
         if change.swaps and change.value not in [*COMPONENTS.get(name, ())]:
             kind = str(change.value)
@@ -169,23 +168,15 @@ def _value(name: str, change: Change, foreign: set[str]) -> Any:
     """The new value, each part of which must be a number or a word."""
     if change.swaps or isinstance(change.new, bool):
         return change.value
-    if isinstance(change.new, dict):
-        return _schedule(change.new, name)
+    if isinstance(change.new, dict):  # a schedule; a function has words if it can be imported
+        said = change.value
+        if not isinstance(said, str) or not _WORD.fullmatch(said):
+            raise NoCommand(f"{flag(name)} follows a schedule that was given from Python")
+        _refuse_main(said, "schedule")
+        return said
     ours = name.rpartition(".")[0] not in foreign
     several = isinstance(change.new, list)
     return [_field(one, name, ours) for one in (change.new if several else [change.new])]
-
-
-def _schedule(item: dict[str, Any], name: str) -> str:
-    """The words of a schedule; a function has some if it can be imported."""
-    said = item.get("function") if item["kind"] != "schedule" else None
-    if item["kind"] == "schedule":
-        with contextlib.suppress(BadRequest):
-            said = str(settings.from_json(item))
-    if not isinstance(said, str) or not _WORD.fullmatch(said):
-        raise NoCommand(f"{flag(name)} follows a schedule that was given from Python")
-    _refuse_main(said, "schedule")
-    return said
 
 
 def _field(item: Any, name: str, ours: bool) -> Any:

@@ -163,8 +163,7 @@ def outcomes(groups: Sequence[Group]) -> Iterator[dict[str, Any]]:
 
 def seconds(run: RunRecord, iterations: int | None = None) -> np.ndarray:
     """Seconds of each phase, of all iterations or of the first ones."""
-    rows = run.timing[:iterations]
-    return np.array([np.nansum(column(rows, phase)) for phase in PHASES])
+    return np.array([np.nansum(column(run.timing[:iterations], phase)) for phase in PHASES])
 
 
 def times(groups: Sequence[Group]) -> Iterator[dict[str, Any]]:
@@ -174,13 +173,12 @@ def times(groups: Sequence[Group]) -> Iterator[dict[str, Any]]:
         if runs:
             phases = np.mean([seconds(run) for run in runs], axis=0)
             total, done = float(phases.sum()), np.mean([steps_done(run) for run in runs])
-            first = np.mean([seconds(run, iterations=1).sum() for run in runs])
             yield {
                 "group": group,
                 "phases": phases.tolist(),
                 "total": total,
                 "rate": float(done / max(total, 1e-9)),
-                "first": float(first),
+                "first": float(np.mean([seconds(run, iterations=1).sum() for run in runs])),
             }
 
 

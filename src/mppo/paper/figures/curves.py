@@ -44,8 +44,7 @@ def draw_panel(curves: Axes, finals: Axes, lines: list[CurveLine]) -> None:
     """Curves to the left; to the right the final score of every seed, and the paper's."""
     for line in lines:
         if line.cell.seeds:
-            look = line.colour, line.label, (0.95,), line.style
-            draw_seeds(curves, *line.cell.stacked(), *look)
+            draw_seeds(curves, *line.cell.stacked(), line.colour, line.label, (0.95,), line.style)
     for place, line in enumerate(lines):
         scores = line.cell.finals
         for level, width in ((0.95, 1.2), (0.75, 3.2)):

@@ -126,16 +126,13 @@ def add_fields(parser: argparse.ArgumentParser, value: Any, prefix: str = "") ->
     about = (type(value).__doc__ or "").strip().split("\n")[0]
     title = f"{prefix.rstrip('.')} ({kind_of(value)})" if prefix else "method"
     group = parser.add_argument_group(title, textwrap.fill(about, 76))
-    inside = []
-    for field in dataclasses.fields(value):
-        now = getattr(value, field.name)
-        if is_part(now):
-            inside.append((field.name, now))
-            continue
-        add_option(group, _option(type(value), field, now, prefix))
-    for name, component in inside:
-        if dataclasses.fields(component):
-            add_fields(parser, component, f"{prefix}{name}.")
+    parts = [(field, getattr(value, field.name)) for field in dataclasses.fields(value)]
+    for field, now in parts:
+        if not is_part(now):
+            add_option(group, _option(type(value), field, now, prefix))
+    for field, now in parts:
+        if is_part(now) and dataclasses.fields(now):
+            add_fields(parser, now, f"{prefix}{field.name}.")
 
 
 def rebuild(value: Any, given: dict[str, Any], prefix: str = "") -> Any:

@@ -149,16 +149,14 @@ def maze_of(run: RunRecord) -> Maze | None:
     return Maze(walls, counts, marks) if sound and counts.sum() > 0 else None
 
 
-def group_maps(groups: Sequence[Group]) -> list[dict[str, Any]]:
+def group_maps(groups: Sequence[Group]) -> Iterator[dict[str, Any]]:
     """Where each configuration went: all its seeds and paths in one map, if they have one maze."""
-    maps = []
     for group in groups:
         mazes = [maze for run in group.runs if (maze := maze_of(run))]
         same = [one for one in mazes if np.array_equal(one.walls, mazes[0].walls)]
         if same:
             counts = np.sum([one.counts.sum(0) for one in same], axis=0)
-            maps.append(same[0].map(group.label, counts))
-    return maps
+            yield same[0].map(group.label, counts)
 
 
 def shade(share: np.ndarray) -> np.ndarray:

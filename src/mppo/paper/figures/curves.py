@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -166,13 +166,11 @@ def varying_alpha(root: Path) -> Figure:
 
 def _varied(
     runs: Runs, method: str, budget: int, field: str, usual: float, label: str, styles: Sequence
-) -> list[CurveLine]:
+) -> Iterator[CurveLine]:
     """A line for every value of one field that was tried."""
     changes = [changed for changed in runs.variations(PENDULUM, method) if set(changed) == {field}]
     values = sorted({usual} | {changed[field] for changed in changes})
-    lines = []
     for colour, style, value in zip(VARIED, styles, values, strict=False):
         cell = runs.cell(PENDULUM, method, budget, {} if value == usual else {field: value})
         best = " (paper's best)" if value == usual else ""
-        lines.append(CurveLine(label.format(value) + best, colour, style, cell))
-    return lines
+        yield CurveLine(label.format(value) + best, colour, style, cell)

@@ -108,8 +108,8 @@ def groups(runs: Sequence[RunRecord]) -> list[Group]:
         identity = json.dumps([run.word("method_name"), run.method], sort_keys=True)
         firsts.setdefault(identity, run)
         budgets = gathered.setdefault((task_of(run), identity), {})
-        length = run.described.get("iterations")  # in which steps are made: whole batches
-        length = length if type(length) is int else run.described.get("steps")
+        iterations = run.described.get("iterations")  # since steps are made in whole batches
+        length = iterations if type(iterations) is int else run.described.get("steps")
         budgets.setdefault(json.dumps(length), []).append(run)
     labels = dict(zip(firsts, _labels(list(firsts.values())), strict=True))
     order = {name: place for place, name in enumerate(METHODS)}

@@ -7,7 +7,7 @@ import pytest
 from mppo.cli import main
 from mppo.cli.paper import BY_HAND
 from mppo.paper.claims import together
-from mppo.paper.tables import table
+from mppo.paper.make import table
 from mppo.paper.verdicts import Verdict
 from tests.paper.synthetic import rows_of, write_run
 

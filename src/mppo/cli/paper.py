@@ -208,11 +208,11 @@ def _table(parser: Parser, words: list[str]) -> int:
     options = parser.parse_args(words)
 
     from mppo.files.atomic import write_atomically
-    from mppo.paper import tables
+    from mppo.paper import make
 
     ending = Path(options.out).suffix.removeprefix(".") if options.out else ""
     form = options.format or (ending if ending in FORMATS else "md")
-    text = tables.table(options.id, Path(options.dir), form)
+    text = make.table(options.id, Path(options.dir), form)
     if options.out is None:
         sys.stdout.write(text)
     else:
@@ -232,7 +232,7 @@ def _figure(parser: Parser, words: list[str]) -> int:
     options = parser.parse_args(words)
     out = file_to_write(options.out, (".svg", ".png"))
 
-    from mppo.paper.figures import make
+    from mppo.paper import make
 
     for path in make.figure(options.id, Path(options.dir), out):
         print(path)

@@ -287,4 +287,4 @@ JOBS = {
     "compact": (_compact, "runs/paper results/paper"),
     "unpack": (_unpack, "results/paper --out runs/unpacked"),
 }
-"""What does each job, its first sentence being what the help says of it, and an example."""
+"""Of each job what does it, whose docstring is what the help says of it, and an example."""

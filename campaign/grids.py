@@ -22,7 +22,7 @@ from mppo.experiments.grid import opened
 from mppo.files import checkpoints
 from mppo.files.atomic import locked
 from mppo.files.reader import rows
-from mppo.paper.tables import table
+from mppo.paper.make import table
 
 SEED = 20_261_117  # of the moments
 KILLS = 4  # of each grid

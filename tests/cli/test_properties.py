@@ -216,6 +216,7 @@ def check_words(words):
     for field, _ in changes(options.method, method):
         head, _, last = field.rpartition(".")
         flags = {f"--{field}", f"--{head}.no-{last}", f"--{field.split('.')[0]}"}
+        flags |= {"--tuned", "--fast"}  # which stand for several
         assert flags & given, f"{field} was changed by none of {words}"
     return "parsed"
 

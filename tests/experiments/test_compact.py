@@ -13,7 +13,7 @@ from mppo.experiments.spec import spec
 from mppo.files import archive
 from mppo.files.archive import FILE
 from mppo.files.reader import State
-from mppo.paper.tables import table
+from mppo.paper.make import table
 from tests.paper.synthetic import write_run
 
 

@@ -16,8 +16,7 @@ from mppo.algorithm.styles import Style
 from mppo.errors import BadRequest
 from mppo.files import settings
 from mppo.files.changes import changes_that_hold
-from mppo.paper.figures.make import figure
-from mppo.paper.tables import table
+from mppo.paper.make import figure, table
 
 
 @pytest.mark.parametrize("name", METHODS)

@@ -282,7 +282,7 @@ def test_rows_that_nobody_takes_are_not_called_sent(run, monkeypatch, capsys, fa
     module = Module()
     setattr(module, fails, lambda *given, **settings: refuse())
     monkeypatch.setitem(sys.modules, "trackio", module)
-    monkeypatch.setattr(loggers.trackers, "write_atomically", lambda *_: None)
+    monkeypatch.setattr(loggers.services, "write_atomically", lambda *_: None)
     with pytest.warns(RuntimeWarning, match="Trackio failed"):
         assert main(["logs", str(run), "--trackio", "mazes", "--follow"]) == 2
     said = capsys.readouterr()

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from mppo.paper.make import table
 from mppo.paper.printed import TABLE_1
-from mppo.paper.tables import table
 from tests.paper.synthetic import write_run
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from mppo.paper.agreement import printed_order
-from mppo.paper.tables import table
+from mppo.paper.make import table
 from tests.paper.synthetic import rows_of, write_run
 
 APART = {"styles": ["apart"]}

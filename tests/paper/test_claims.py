@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from mppo.cli import main
-from mppo.cli.outputs import BY_HAND
+from mppo.cli.paper import BY_HAND
 from mppo.paper.claims import together
-from mppo.paper.tables import table
+from mppo.paper.make import table
 from mppo.paper.verdicts import Verdict
 from tests.paper.synthetic import rows_of, write_run
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from mppo.paper.tables import table
+from mppo.paper.make import table
 from tests.paper.synthetic import rows_of
 
 

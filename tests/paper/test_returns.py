@@ -8,9 +8,9 @@ import shutil
 import numpy as np
 
 from mppo.paper.cells import Reproduction, Runs
+from mppo.paper.make import table
 from mppo.paper.printed import TABLE_1
 from mppo.paper.returns import against_each, interquartile
-from mppo.paper.tables import table
 from tests.paper.synthetic import rows_of, write_run
 
 

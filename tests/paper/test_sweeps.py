@@ -10,7 +10,7 @@ from mppo.errors import BadRequest
 from mppo.experiments.grid import Grid
 from mppo.paper import words
 from mppo.paper.cells import Cell, Curve
-from mppo.paper.tables import table
+from mppo.paper.make import table
 from tests.paper.synthetic import rows_of, write_run
 
 LITERAL = {"gain": "literal"}

@@ -218,7 +218,7 @@ def test_a_method_with_styles_shows_what_each_path_found(tmp_path):
     run = described("mp-trpo")
     run["method"] = {**run["method"], "styles": styles}
     written = read(write(tmp_path / "run", run, paths=3, more={"style": [1, 0, 9]}), "run")
-    found = explorers(written)
+    found = list(explorers(written))
     assert [one["style"] for one in found] == ["curious", "apart:sigma=0.5", "?"]
     for one in found:
         mine = [row["return_mean"] for row in written.metrics if row["picked"] == one["path"]]

@@ -90,14 +90,8 @@ def _options(given: argparse.Namespace) -> Options:
     wanted = set(given.only or Options().parts)
     if given.peers and "environments" not in (given.only or ()):  # it measures peers of its own
         wanted.add("peers")
-    return Options(
-        given.quick,
-        tuple(name for name in PARTS if name in wanted),
-        given.repetitions,
-        given.peers_python,
-        _say,
-        given.peers,
-    )
+    parts = tuple(name for name in PARTS if name in wanted)
+    return Options(given.quick, parts, given.repetitions, given.peers_python, _say, given.peers)
 
 
 def _write(result: dict[str, Any], given: argparse.Namespace) -> None:

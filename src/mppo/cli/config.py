@@ -28,14 +28,22 @@ def with_config(words: Sequence[str]) -> list[str]:
     nothing of what the file says of another kind. METHOD and ENV are those of the file where the
     words do not name them.
     """
-    asked = _asked(words)
+    parser = Parser("train")
+    parser.add_argument("--config", nargs="?", const="")
+    for names in (["--allow-imports"], ["--tuned"], ["--fast"], ["-h", "--help"]):
+        parser.add_argument(*names, action="store_true")
+    asked, _ = parser.parse_known_args(words)
     if asked.config == "":
         raise BadRequest("--config needs a file: settings as TOML, or the run.json of a run")
     if asked.tuned and asked.config is not None:
         raise BadRequest("--tuned and --config both give settings; leave out one of them")
     found = _with_settings(words, asked)
     if asked.fast and not asked.help:
-        return _with_settings([*_fast_words(found), *words], asked)
+        from mppo.files.tuned import fast_settings
+
+        fast = fast_settings(parser_of(found)[2])
+        flags = [f"{flag(name)}={value}" for name, value in fast.items()]
+        return _with_settings([*flags, *words], asked)
     return found
 
 
@@ -43,23 +51,6 @@ def _with_settings(words: Sequence[str], asked: Any) -> list[str]:
     if asked.tuned and not asked.help:
         return _with_tuned(words)
     return list(words) if asked.config is None else _with_file(words, asked)
-
-
-def _fast_words(words: Sequence[str]) -> list[str]:
-    """The flags that --fast stands for, with the method that the words name."""
-    from mppo.files.tuned import fast_settings
-
-    method = parser_of(words)[2]
-    return [f"{flag(name)}={value}" for name, value in fast_settings(method).items()]
-
-
-def _asked(words: Sequence[str]) -> Any:
-    """Where settings come from, as the words say it."""
-    parser = Parser("train")
-    parser.add_argument("--config", nargs="?", const="")
-    for names in (["--allow-imports"], ["--tuned"], ["--fast"], ["-h", "--help"]):
-        parser.add_argument(*names, action="store_true")
-    return parser.parse_known_args(words)[0]
 
 
 def _with_file(words: Sequence[str], asked: Any) -> list[str]:
@@ -81,7 +72,9 @@ def _with_file(words: Sequence[str], asked: Any) -> list[str]:
         said = _as_words(given, parser) + arguments
         parser.parse_args([*start, *said, "--quiet"])
     except BadRequest as error:
-        raise BadRequest(f'"{asked.config}": {_as_keys(str(error))}') from error
+        why = str(error).replace("unknown option", "unknown key")  # in the words of a file
+        why = _FLAG.sub(lambda found: found[1].replace("-", "_"), why)
+        raise BadRequest(f'"{asked.config}": {why}') from error
     said.append(f"--config={asked.config}")  # ends an option of several values
     place = [] if env is not None else [config.env or _missing(asked.config, "env")]
     if method is None:
@@ -97,23 +90,17 @@ def _with_tuned(words: Sequence[str]) -> list[str]:
     method, env = places(words)
     if method is None or env is None:
         raise BadRequest("--tuned needs METHOD and ENV: mppo train METHOD ENV --tuned")
-    found = tuned.as_config(tuned.find(method, env, _env_arguments(words)))
+    parser = Parser("train")
+    fields.add_env_flags(parser, fields.env_flags(words))
+    arguments = fields.env_arguments(vars(parser.parse_known_args(words)[0]))
+    found = tuned.as_config(tuned.find(method, env, arguments))
     swaps = dict(swaps_of(words))
     kinds = {axis: kind_of(getattr(METHODS[method], axis)) for axis in swaps}
     given = _without_swapped(kinds | found.settings, swaps)
     start = [method, env, *(f"--{axis}={kind}" for axis, kind in swaps.items())]
-    said = _as_words(
-        {name: given[name] for name in given if name not in kinds}, parser_of(start)[0]
-    )
+    own = {name: given[name] for name in given if name not in kinds}
+    said = _as_words(own, parser_of(start)[0])
     return [*said, "--tuned", *words]  # a switch ends an option of several values
-
-
-def _env_arguments(words: Sequence[str]) -> dict[str, Any]:
-    """What the words say of the environment's constructor."""
-    parser = Parser("train")
-    fields.add_env_flags(parser, fields.env_flags(words))
-    found, _ = parser.parse_known_args(list(words))
-    return fields.env_arguments(vars(found))
 
 
 def _named(
@@ -169,12 +156,6 @@ def _option(name: str, value: Any, parser: Parser) -> list[str]:
     if isinstance(value, list | dict):
         raise BadRequest(f"{option} is {value!r}; it must be one value")
     return [f"{option}={str(value).lower() if isinstance(value, bool) else value}"]
-
-
-def _as_keys(said: str) -> str:
-    """A complaint about options, in the words of a file."""
-    said = said.replace("unknown option", "unknown key")
-    return _FLAG.sub(lambda found: found[1].replace("-", "_"), said)
 
 
 def printed(options: Any, method: Any, env_kwargs: dict[str, Any]) -> str:

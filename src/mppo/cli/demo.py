@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 from rich.console import Console
@@ -24,9 +23,6 @@ from mppo.files.reader import rows
 from mppo.paper.artefacts import MAZE, MAZE_METHODS
 from mppo.report.document import markdown_table
 from mppo.statistics.scores import SOLVED, last_tenth
-
-if TYPE_CHECKING:
-    from mppo.paper.figures.maze import MazeRuns
 
 DEMO_METHODS = (*MAZE_METHODS, "sp-trpo")
 """The paper's three, and spread paths beside them."""
@@ -118,11 +114,21 @@ def _progress(grid: Grid, specs: list[RunSpec]) -> Table:
 
 
 def _show(console: Console, out: Path, seeds: int, steps: int) -> None:
+    from mppo.paper import words
     from mppo.paper.cells import Runs
     from mppo.paper.figures.maze import demo_picture, maze_runs
 
     runs = maze_runs(Runs(out), DEMO_METHODS, steps, range(seeds))
-    lines = [_line(of) for of in runs]
+    lines = [
+        {
+            "method": of.cell.method,
+            "solved": f"{of.cell.solved} of {of.cell.seeds}",
+            "mean return": f"{of.cell.finals.mean():.2f}",
+            "each seed": words.finals(of.cell),
+            "entropy": f"{last_tenth(of.entropies()[1]).mean():.2f}",
+        }
+        for of in runs
+    ]
     table = Table(title="Maze, last tenth of the evaluations", box=None, pad_edge=False)
     for name in lines[0]:
         table.add_column(name, no_wrap=True)
@@ -141,17 +147,3 @@ def _show(console: Console, out: Path, seeds: int, steps: int) -> None:
     ]
     (out / "maze.md").write_text("\n".join(page), encoding="utf-8")
     console.print(f"the picture: {out / 'maze.png'}, the table: {out / 'maze.md'}", highlight=False)
-
-
-def _line(of: MazeRuns) -> dict[str, str]:
-    """One line of the closing table: the last tenth of the evaluations."""
-    from mppo.paper import words
-
-    _, entropies = of.entropies()
-    return {
-        "method": of.method,
-        "solved": f"{of.cell.solved} of {of.cell.seeds}",
-        "mean return": f"{of.cell.finals.mean():.2f}",
-        "each seed": words.finals(of.cell),
-        "entropy": f"{last_tenth(entropies).mean():.2f}",
-    }

@@ -75,21 +75,14 @@ def add_option(group: Any, option: Option) -> None:
         default = cast(Any, option.default)
         shown = " ".join(map(str, default)) if _several(option.kind) else default
         text = f"{text} [{shown}]".strip()
+    shared: dict[str, Any] = {"dest": option.name, "default": option.default, "help": text}
     if option.kind is bool:
         off = ".".join([*flag.split(".")[:-1], f"no-{flag.split('.')[-1]}"])
-        group.add_argument(flag, off, dest=option.name, default=option.default, nargs=0,
-                           action=_Switch, help=text)  # fmt: skip
+        group.add_argument(flag, off, nargs=0, action=_Switch, **shared)
         return
     reader, metavar = _reader(option.kind)
-    group.add_argument(
-        flag,
-        dest=option.name,
-        default=option.default,
-        type=reader,
-        metavar=option.metavar or metavar,
-        nargs="*" if _several(option.kind) else None,
-        help=text,
-    )
+    nargs = "*" if _several(option.kind) else None
+    group.add_argument(flag, type=reader, metavar=option.metavar or metavar, nargs=nargs, **shared)
 
 
 class _Switch(argparse.Action):
@@ -124,8 +117,6 @@ def _rate(text: str) -> Any:
     """A number, or a schedule."""
     try:
         return schedule(text) if ":" in text or text in SHAPES else number(text)
-    except NotReadable:
-        raise
     except ValueError as error:
         raise NotReadable(str(error)) from None
 
@@ -135,16 +126,13 @@ def add_fields(parser: argparse.ArgumentParser, value: Any, prefix: str = "") ->
     about = (type(value).__doc__ or "").strip().split("\n")[0]
     title = f"{prefix.rstrip('.')} ({kind_of(value)})" if prefix else "method"
     group = parser.add_argument_group(title, textwrap.fill(about, 76))
-    inside = []
-    for field in dataclasses.fields(value):
-        now = getattr(value, field.name)
-        if is_part(now):
-            inside.append((field.name, now))
-            continue
-        add_option(group, _option(type(value), field, now, prefix))
-    for name, component in inside:
-        if dataclasses.fields(component):
-            add_fields(parser, component, f"{prefix}{name}.")
+    parts = [(field, getattr(value, field.name)) for field in dataclasses.fields(value)]
+    for field, now in parts:
+        if not is_part(now):
+            add_option(group, _option(type(value), field, now, prefix))
+    for field, now in parts:
+        if is_part(now) and dataclasses.fields(now):
+            add_fields(parser, now, f"{prefix}{field.name}.")
 
 
 def rebuild(value: Any, given: dict[str, Any], prefix: str = "") -> Any:
@@ -217,9 +205,8 @@ def env_flags(words: Iterable[str]) -> tuple[str, ...]:
 def add_env_flags(parser: argparse.ArgumentParser, flags: Iterable[str]) -> None:
     """`--env.NAME VALUE`, for those names that there are."""
     for flag in flags:
-        parser.add_argument(
-            flag, dest=f"env.{_env_name(flag)}", type=_literal, help=argparse.SUPPRESS
-        )
+        name = f"env.{_env_name(flag)}"
+        parser.add_argument(flag, dest=name, type=_literal, help=argparse.SUPPRESS)
 
 
 def env_arguments(given: dict[str, Any]) -> dict[str, Any]:

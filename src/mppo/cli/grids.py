@@ -63,8 +63,7 @@ written; 130, 143 stopped by a signal and saved"""
 def add_engine_options(parser: argparse.ArgumentParser, needs_out: bool = True) -> None:
     """The options that say where and how many runs are carried out."""
     add = parser.add_argument
-    about = "directory of the grid; may exist already"
-    add("--out", required=needs_out, metavar="DIR", help=about)
+    add("--out", required=needs_out, metavar="DIR", help="directory of the grid; may exist already")
     add("--jobs", type=whole_number, default=0, metavar="N", help="runs side by side (all cores)")
     add("--engine", choices=("local", "ray"), default="local", help="this machine, or Ray")
     add("--low-priority", action="store_true", help="leave the cores to whatever else runs here")

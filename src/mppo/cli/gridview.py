@@ -82,9 +82,8 @@ class GridProgress:
         said += f"{elsewhere}, {len(driver.failures)} failed"
         behind = {run.run_id: self._steps(run) for run in self.runs}
         rate = (sum(behind.values()) - self.before) / max(time.monotonic() - self.started, 1e-9)
-        left = sum(
-            run.steps - behind[run.run_id] for run in self.runs if run.run_id not in driver.failures
-        )
+        ahead = [run for run in self.runs if run.run_id not in driver.failures]
+        left = sum(run.steps - behind[run.run_id] for run in ahead)
         if rate > 0 and left > 0:
             said += f", {rate:,.0f} steps/s, about {duration(left / rate)} left"
         return said

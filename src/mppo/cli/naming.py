@@ -107,7 +107,11 @@ def parser_of(words: Sequence[str]) -> tuple[Parser, str, Method]:
 @lru_cache
 def parser_for(method: Method, name: str, env: tuple[str, ...] = ()) -> Parser:
     """A parser of all flags of a method, and of these of the environment."""
-    parser = Parser("train", _help(name), EXAMPLES, CODES)
+    fill = partial(textwrap.fill, break_on_hyphens=False)
+    methods = fill(", ".join(METHODS), subsequent_indent=" " * 8, width=WIDEST - 8)
+    lines = [f"  {f'--{axis} KIND':<20} {', '.join(kinds)}" for axis, kinds in COMPONENTS.items()]
+    swaps = "\n".join(fill(line, width=WIDEST, subsequent_indent=" " * 23) for line in lines)
+    parser = Parser("train", TRAIN.format(name=name, methods=methods, swaps=swaps), EXAMPLES, CODES)
     parser.usage = "mppo train METHOD ENV [options]"
     parser.elsewhere = partial(answer, method=method, spelt=flag)
     for metavar in ("METHOD", "ENV"):
@@ -119,18 +123,6 @@ def parser_for(method: Method, name: str, env: tuple[str, ...] = ()) -> Parser:
     fields.add_env_flags(parser, env)
     fields.add_fields(parser, method)
     return parser
-
-
-def _help(name: str) -> str:
-    fill = partial(textwrap.fill, break_on_hyphens=False)
-    swaps = [
-        fill(
-            f"  {f'--{axis} KIND':<20} {', '.join(kinds)}", width=WIDEST, subsequent_indent=" " * 23
-        )
-        for axis, kinds in COMPONENTS.items()
-    ]
-    methods = fill(", ".join(METHODS), subsequent_indent=" " * 8, width=WIDEST - 8)
-    return TRAIN.format(name=name, methods=methods, swaps="\n".join(swaps))
 
 
 def places(words: Sequence[str], swaps: Swaps = ()) -> tuple[str | None, str | None]:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 import sys
 import textwrap
-from functools import partial
-from typing import TYPE_CHECKING, Any, NoReturn
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from mppo.cli import outputs
 from mppo.cli.grids import CODES, SOME_FAILED, add_engine_options, carry_out, usable, workers
-from mppo.cli.parser import Parser, whole_number
+from mppo.cli.parser import Parser, file_to_write, whole_number
 from mppo.errors import BadRequest, did_you_mean
 
 if TYPE_CHECKING:
@@ -28,33 +27,33 @@ EXAMPLES = (
     "mppo paper status runs/paper",
     "mppo paper figure figure-2 runs/paper --out figure-2.svg",
 )
+FORMATS = ("md", "csv", "html")
+BY_HAND = "<!-- below this line the page is written by hand -->\n"
+"""A page that is written anew keeps what follows this line."""
 
 
 def paper(words: list[str]) -> int:
     """One of the sub-commands."""
-    if not words or words[0] not in JOBS:
-        _overview(words)
-    job, about, example = JOBS[words[0]]
-    text = textwrap.fill(about[0].upper() + about[1:] + ".", 80)
-    parser = Parser(f"paper {words[0]}", text, [f"mppo paper {words[0]} {example}"], CODES)
-    return job(parser, words[1:])
-
-
-def _overview(words: list[str]) -> NoReturn:
-    """Show what `mppo paper` can do, or refuse a word that is none of it."""
-    fill = partial(textwrap.fill, width=80, subsequent_indent=" " * 11)
-    jobs = "\n".join(fill(f"  {name:<8} {about}") for name, (_, about, _) in JOBS.items())
-    parser = Parser("paper", ABOUT.format(jobs=jobs), EXAMPLES, CODES)
-    parser.usage = "mppo paper JOB ..."
-    if words and words[0] in ("-h", "--help"):
-        parser.parse_args(["--help"])
     if not words:
         raise BadRequest(f"which job? Give one of {', '.join(JOBS)}; see mppo paper --help")
-    hint = did_you_mean(words[0], JOBS)
-    raise BadRequest(f'unknown job "{words[0]}"{hint or "; see mppo paper --help"}')
+    abouts = {name: " ".join((job.__doc__ or "").split()) for name, (job, _) in JOBS.items()}
+    name, *rest = words
+    if name in ("-h", "--help"):
+        lines = [f"  {job:<8} {text[:1].lower()}{text[1:-1]}" for job, text in abouts.items()]
+        jobs = "\n".join(textwrap.fill(one, 80, subsequent_indent=" " * 11) for one in lines)
+        parser = Parser("paper", ABOUT.format(jobs=jobs), EXAMPLES, CODES)
+        parser.usage = "mppo paper JOB ..."
+        parser.parse_args(["--help"])
+    if name not in JOBS:
+        hint = did_you_mean(name, JOBS)
+        raise BadRequest(f'unknown job "{name}"{hint or "; see mppo paper --help"}')
+    job, example = JOBS[name]
+    text = textwrap.fill(abouts[name], 80)
+    return job(Parser(f"paper {name}", text, [f"mppo paper {name} {example}"], CODES), rest)
 
 
 def _list(parser: Parser, words: list[str]) -> int:
+    """List all tables and figures: the runs they need and what they cost here."""
     add = parser.add_argument
     add("--json", action="store_true", help="all details, for programs")
     add("--no-calibrate", action="store_true", help="do not measure this machine (half a minute)")
@@ -126,6 +125,9 @@ def seeds_of(words: list[str] | None) -> list[int] | None:
 
 
 def _run(parser: Parser, words: list[str]) -> int:
+    """Run what tables and figures need; a second call continues, more seeds or tasks add only
+    what is missing.
+    """
     add = parser.add_argument
     add("ids", nargs="+", metavar="ID", help="tables and figures (mppo paper list), or all")
     add("--tasks", nargs="+", metavar="TASK", help="only these, such as Maze or SparseHopper")
@@ -162,6 +164,7 @@ def _run(parser: Parser, words: list[str]) -> int:
 
 
 def _status(parser: Parser, words: list[str]) -> int:
+    """Say how every run of a grid stands."""
     parser.add_argument("dir", metavar="DIR", help="directory of the grid")
     parser.add_argument("--json", action="store_true", help="every run, for programs")
     options = parser.parse_args(words)
@@ -169,14 +172,10 @@ def _status(parser: Parser, words: list[str]) -> int:
     from mppo.experiments.grid import opened, status
 
     grid = status(opened(options.dir))
+    code = SOME_FAILED if grid["states"]["failed"] else 0
     if options.json:
         print(json.dumps(grid, indent=2))
-    else:
-        _print_status(grid)
-    return SOME_FAILED if grid["states"]["failed"] else 0
-
-
-def _print_status(grid: dict[str, Any]) -> None:
+        return code
     states = ", ".join(f"{count} {state}" for state, count in grid["states"].items() if count)
     print(f"{len(grid['runs'])} runs: {states or 'none'}")
     print(f"{grid['steps_done']:,} of {grid['steps']:,} steps")
@@ -191,6 +190,88 @@ def _print_status(grid: dict[str, Any]) -> None:
         if run["state"] == "failed":
             reason = (run["failure"] or {}).get("message", "its record cannot be read")
             print(f"failed:  {run['label']}: {reason}")
+    return code
+
+
+def _table(parser: Parser, words: list[str]) -> int:
+    """Print a table, ours beside the paper's."""
+    about = (
+        "such as table-1; of figures 2, 5 and 6 numbers and claims; claims: every claim in one "
+        "table; sweep: all settings of any grid, each beside the plainest"
+    )
+    add = parser.add_argument
+    add("id", metavar="ID", help=about)
+    add("dir", metavar="DIR", help="directory of the grid")
+    add("--format", choices=FORMATS, help="(by the name of --out; md)")
+    about = "where to write it (standard output); a page keeps what was written below it by hand"
+    add("--out", metavar="FILE", help=about)
+    options = parser.parse_args(words)
+
+    from mppo.files.atomic import write_atomically
+    from mppo.paper import make
+
+    ending = Path(options.out).suffix.removeprefix(".") if options.out else ""
+    form = options.format or (ending if ending in FORMATS else "md")
+    text = make.table(options.id, Path(options.dir), form)
+    if options.out is None:
+        sys.stdout.write(text)
+    else:
+        out = file_to_write(options.out)
+        before = out.read_text(encoding="utf-8") if out.is_file() and out.suffix == ".md" else ""
+        _, line, below = before.partition(BY_HAND)
+        write_atomically(out, (text + (f"\n{line}{below}" if line else "")).encode())
+        print(options.out)
+    return 0
+
+
+def _figure(parser: Parser, words: list[str]) -> int:
+    """Draw a figure."""
+    parser.add_argument("id", metavar="ID", help="such as figure-2")
+    parser.add_argument("dir", metavar="DIR", help="directory of the grid")
+    parser.add_argument("--out", required=True, metavar="FILE", help="ends in .svg or .png")
+    options = parser.parse_args(words)
+    out = file_to_write(options.out, (".svg", ".png"))
+
+    from mppo.paper import make
+
+    for path in make.figure(options.id, Path(options.dir), out):
+        print(path)
+    return 0
+
+
+def _compact(parser: Parser, words: list[str]) -> int:
+    """Add what tables and figures need of finished runs to one compressed file."""
+    add = parser.add_argument
+    add("dir", metavar="DIR", help="directory of the grid, or of runs")
+    add("target", nargs="?", metavar="OUT", help="where the copy goes (or --out)")
+    add("--out", metavar="DIR", help="folder of the copy; may hold one already")
+    about = "no metrics: enough for tables and figures 5 to 8"
+    add("--evaluations-only", action="store_true", help=about)
+    options = parser.parse_args(words)
+
+    from mppo.experiments import compact
+
+    if (options.target is None) == (options.out is None):
+        raise BadRequest("give the folder of the copy once: mppo paper compact DIR OUT")
+    target = Path(options.target or options.out)
+    copied = compact.compact(Path(options.dir), target, not options.evaluations_only)
+    print(
+        f"{copied.finished} finished runs copied; {copied.failed} failed, {copied.left_out} not "
+        f"finished and left out. {target} holds {copied.held} runs in {copied.size / 1e6:.2f} MB"
+    )
+    return 0
+
+
+def _unpack(parser: Parser, words: list[str]) -> int:
+    """Write the runs of such a file as directories again, for mppo report and others."""
+    parser.add_argument("dir", metavar="DIR", help="folder of a compact copy")
+    parser.add_argument("--out", required=True, metavar="DIR", help="a new folder")
+    options = parser.parse_args(words)
+
+    from mppo.experiments import compact
+
+    print(f"{compact.unpack(Path(options.dir), Path(options.out))} runs in {options.out}")
+    return 0
 
 
 def _say(line: str) -> None:
@@ -198,33 +279,12 @@ def _say(line: str) -> None:
 
 
 JOBS = {
-    "list": (
-        _list,
-        "list all tables and figures: the runs they need and what they cost here",
-        "--json",
-    ),
-    "run": (
-        _run,
-        "run what tables and figures need; a second call continues, more seeds or tasks add "
-        "only what is missing",
-        "figure-2 table-1 --tasks Maze --seeds 6 --out runs/paper",
-    ),
-    "status": (_status, "say how every run of a grid stands", "runs/paper"),
-    "table": (
-        outputs.table,
-        "print a table, ours beside the paper's",
-        "table-1 runs/paper --format md",
-    ),
-    "figure": (outputs.figure, "draw a figure", "figure-2 runs/paper --out figure-2.svg"),
-    "compact": (
-        outputs.compact,
-        "add what tables and figures need of finished runs to one compressed file",
-        "runs/paper results/paper",
-    ),
-    "unpack": (
-        outputs.unpack,
-        "write the runs of such a file as directories again, for mppo report and others",
-        "results/paper --out runs/unpacked",
-    ),
+    "list": (_list, "--json"),
+    "run": (_run, "figure-2 table-1 --tasks Maze --seeds 6 --out runs/paper"),
+    "status": (_status, "runs/paper"),
+    "table": (_table, "table-1 runs/paper --format md"),
+    "figure": (_figure, "figure-2 runs/paper --out figure-2.svg"),
+    "compact": (_compact, "runs/paper results/paper"),
+    "unpack": (_unpack, "results/paper --out runs/unpacked"),
 }
-"""Of each job what does it, what it is about, and an example."""
+"""Of each job what does it, whose docstring is what the help says of it, and an example."""

@@ -92,25 +92,19 @@ def _opened(options: Any) -> tuple[Opened, Agent]:
 
 def evaluate(words: list[str]) -> int:
     """Print mean, spread and every episode."""
-    example = "mppo evaluate runs/maze --episodes 100 --deterministic"
-    parser = _parser("evaluate", EVALUATE, example)
+    parser = _parser("evaluate", EVALUATE, "mppo evaluate runs/maze --episodes 100 --deterministic")
     _add_episodes(parser, 10, "play")
     parser.add_argument("--json", action="store_true", help="all numbers, for programs")
     options = parser.parse_args(words)
     _check(options, episodes=1, seed=0)
-    result = _played(options)
-    print(json.dumps(result, indent=2, allow_nan=False) if options.json else _text(result))
-    return 0
 
-
-def _played(options: Any) -> dict[str, Any]:
     from mppo.files.run_directory import plain
     from mppo.training.opening import play
 
     run, agent = _opened(options)
     seed = run.described["seed"] if options.seed is None else options.seed
     played = play(run, agent, options.episodes, seed, options.deterministic)
-    return plain(
+    result = plain(
         {
             "dir": options.dir,
             "method": run.described.get("method_name", "custom"),
@@ -127,6 +121,8 @@ def _played(options: Any) -> dict[str, Any]:
             "cut": played.cut.sum(),
         }
     )
+    print(json.dumps(result, indent=2, allow_nan=False) if options.json else _text(result))
+    return 0
 
 
 def _text(result: dict[str, Any]) -> str:
@@ -166,8 +162,7 @@ def video(words: list[str]) -> int:
     made = film(
         run, agent, out, options.episodes, seed, options.deterministic, options.fps, options.size
     )
-    played = zip(made.played.returns, made.played.lengths, strict=True)
-    for n, (total, steps) in enumerate(played):
+    for n, (total, steps) in enumerate(zip(made.played.returns, made.played.lengths, strict=True)):
         print(f"episode {n}: return {total:.3f}, {steps} steps")
     seconds = made.frames / made.fps
     print(f"{out}: {made.frames} frames, {seconds:.1f} s, {made.size[0]}x{made.size[1]}")
@@ -202,7 +197,16 @@ def export(words: list[str]) -> int:
     from mppo.files.atomic import write_atomically
 
     run, agent = _opened(options)
-    policy, about = described.described(agent), _about(run, agent)
+    policy = described.described(agent)
+    about = {  # where it comes from
+        "method": run.described.get("method_name", "custom"),
+        "env": run.task.name,
+        "seed": run.described["seed"],
+        "steps": run.steps,
+        "path": agent.path,
+        "clips_actions": agent.clip,
+        "mppo": run.described.get("versions", {}).get("mppo"),
+    }
     if graph:
         from mppo.export.graph import as_onnx
 
@@ -214,19 +218,6 @@ def export(words: list[str]) -> int:
     outputs = ", ".join(part.name or "action" for part in policy.parts)
     print(f"{out}: {len(policy.mean)} numbers in, {outputs} out (path {agent.path})")
     return 0
-
-
-def _about(run: Opened, agent: Agent) -> dict[str, Any]:
-    """Where the policy comes from."""
-    return {
-        "method": run.described.get("method_name", "custom"),
-        "env": run.task.name,
-        "seed": run.described["seed"],
-        "steps": run.steps,
-        "path": agent.path,
-        "clips_actions": agent.clip,
-        "mppo": run.described.get("versions", {}).get("mppo"),
-    }
 
 
 def report(words: list[str]) -> int:
@@ -275,8 +266,7 @@ def logs(words: list[str]) -> int:
     if options.csv:
         say(f"{write_csv(options.dir, options.csv)} rows to {options.csv}")
     if loggers:
-        steps = send(options.dir, loggers, options.follow)
-        say(f"{steps:,} steps of {options.dir} sent")
+        say(f"{send(options.dir, loggers, options.follow):,} steps of {options.dir} sent")
     return 0
 
 

@@ -133,14 +133,8 @@ def resume(words: list[str], interrupts: Interrupts) -> int:
     old = described(found, options.allow_imports)
     on = recorded_source(found, None, None, options.allow_imports)
     run = Run(
-        old.method,
-        on,
-        old.steps,
-        old.seed,
-        old.evaluation,
-        options.workers,
-        old.unfinished,
-        Options.among(vars(options)),
+        *(old.method, on, old.steps, old.seed, old.evaluation),
+        *(options.workers, old.unfinished, Options.among(vars(options))),
     )
     options.tensorboard |= (directory.path / "tensorboard").is_dir()  # curves without a gap
     options.loggers = loggers_of(options)

@@ -60,11 +60,9 @@ def methods(words: list[str]) -> int:
 
 def envs(words: list[str]) -> int:
     """Print the tasks of the paper, in lines that fit into 80 columns."""
-    as_json = _wants_json("envs", "List the tasks of the paper.", "mppo envs", words)
-    if as_json:
+    if _wants_json("envs", "List the tasks of the paper.", "mppo envs", words):
         details = lambda task: {field: getattr(task, field) for field in SHOWN}
-        rows = [{**details(task), "native_vector": True} for task in TASKS]
-        print(json.dumps(rows, indent=2))
+        print(json.dumps([{**details(task), "native_vector": True} for task in TASKS], indent=2))
         return 0
     for task in TASKS:
         print(f"{task.id}  ({task.name} in the paper)")
@@ -190,13 +188,11 @@ def _bash_or_zsh(shell: str) -> str:
                 takers.setdefault(words, {})[f'"{name.split()[0]} {flag}"'] = None
     lines = lambda pairs, form: "\n".join(form.format(*pair) for pair in pairs)
     flags = [(f'"{name}"', " ".join(values)) for name, values in options.items()]
+    taken = [("|".join(flags), words) for words, flags in takers.items()]
     script = WORDS.format(
         commands=" ".join(COMMANDS),
         jobs=lines(FIRST.items(), '    {}) jobs="{}" ;;'),
-        values=lines(
-            (("|".join(flags), words) for words, flags in takers.items()),
-            '    {}) echo "{}"; return ;;',
-        ),
+        values=lines(taken, '    {}) echo "{}"; return ;;'),
         flags=lines((pair for pair in flags if " " not in pair[0]), '        {}) flags="{}" ;;'),
         own=lines((pair for pair in flags if " " in pair[0]), '        {}) flags+=" {}" ;;'),
         tasks=IDS,

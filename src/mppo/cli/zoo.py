@@ -36,15 +36,14 @@ def zoo(words: list[str]) -> int:
     """List, run, update or write a page."""
     parser = Parser("zoo", ABOUT, EXAMPLES, CODES)
     parser.usage = "mppo zoo [JOB] [DIR] [options]"
-    parser.add_argument("job", nargs="?", default="list", metavar="JOB", help="(list)")
-    parser.add_argument("dir", nargs="?", metavar="DIR", help="of update: what run made")
-    parser.add_argument("--only", nargs="*", default=[], metavar="NAME", help="these alone")
-    parser.add_argument("--settings", action="store_true", help="of the list: with the settings")
-    parser.add_argument("--json", action="store_true", help="of the list: all, for programs")
-    parser.add_argument(
-        "--seeds", type=whole_number, default=3, metavar="N", help="of run: seeds from 0 [3]"
-    )
-    parser.add_argument("--print", action="store_true", help="of update: write nothing, print")
+    add = parser.add_argument
+    add("job", nargs="?", default="list", metavar="JOB", help="(list)")
+    add("dir", nargs="?", metavar="DIR", help="of update: what run made")
+    add("--only", nargs="*", default=[], metavar="NAME", help="these alone")
+    add("--settings", action="store_true", help="of the list: with the settings")
+    add("--json", action="store_true", help="of the list: all, for programs")
+    add("--seeds", type=whole_number, default=3, metavar="N", help="of run: seeds from 0 [3]")
+    add("--print", action="store_true", help="of update: write nothing, print")
     add_engine_options(parser, needs_out=False)
     options = parser.parse_args(words)
 
@@ -55,8 +54,7 @@ def zoo(words: list[str]) -> int:
         raise BadRequest(f'JOB is "{options.job}"; it must be one of {", ".join(JOBS)}')
     if (options.dir is None) == (options.job == "update"):
         raise BadRequest("update, and only update, takes a DIR: mppo zoo update DIR")
-    those = chosen(entries(), options.only)
-    return JOBS[options.job](options, those)
+    return JOBS[options.job](options, chosen(entries(), options.only))
 
 
 def _list(options: Any, those: Sequence[Tuned]) -> int:
@@ -65,8 +63,7 @@ def _list(options: Any, those: Sequence[Tuned]) -> int:
     if options.json:
         theirs = lambda one: [other._asdict() for other in published(one)]
         more = lambda one: {"command": one.command, "published": theirs(one)}
-        rows = [{**one._asdict(), **more(one)} for one in those]
-        print(json.dumps(rows, indent=2))
+        print(json.dumps([{**one._asdict(), **more(one)} for one in those], indent=2))
         return 0
     for env in dict.fromkeys(one.id for one in those):
         print(env)

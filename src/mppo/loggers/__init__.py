@@ -8,8 +8,7 @@ run goes on or afterwards, and says the same in both cases.
 from __future__ import annotations
 
 from mppo.loggers.records import Logger, Loggers, Record, Scalars, send, write_csv
-from mppo.loggers.tensorboard import TensorBoard
-from mppo.loggers.trackers import Trackio, WandB
+from mppo.loggers.services import TensorBoard, Trackio, WandB
 
 __all__ = [
     "Logger",

@@ -26,13 +26,8 @@ ALPHAS = (0.0, 0.1, 0.3, 0.5, 1.0)
 """Alpha of Figure 6. The text names 0 and 0.1 alone; the others are ours, 1 being the far end."""
 
 TRPO_METHODS = (
-    "mp-trpo",
-    "mp-trpo-replace-worst",
-    "div-trpo",
-    "curiosity-trpo",
-    "multi-trpo-independent",
-    "multi-trpo",
-    "trpo",
+    *("mp-trpo", "mp-trpo-replace-worst", "div-trpo", "curiosity-trpo"),
+    *("multi-trpo-independent", "multi-trpo", "trpo"),
 )
 PPO_METHODS = ("mp-ppo", "multi-ppo-independent", "multi-ppo", "ppo")
 MAZE_METHODS = ("trpo", "multi-trpo", "mp-trpo")
@@ -40,14 +35,8 @@ MAZE_METHODS = ("trpo", "multi-trpo", "mp-trpo")
 MAZE = "mppo/Maze-v0"
 PENDULUM = "mppo/SparseDoublePendulum-v0"
 COMPARED_TASKS = (
-    "Ant-v5",
-    "Hopper-v5",
-    "Swimmer-v5",
-    "mppo/SparseCartPoleSwingup-v0",
-    PENDULUM,
-    "mppo/SparseHalfCheetah-v0",
-    "mppo/SparseHopper-v0",
-    "mppo/SparseWalker2d-v0",
+    *("Ant-v5", "Hopper-v5", "Swimmer-v5", "mppo/SparseCartPoleSwingup-v0", PENDULUM),
+    *("mppo/SparseHalfCheetah-v0", "mppo/SparseHopper-v0", "mppo/SparseWalker2d-v0"),
 )
 EVALUATED_EVERY = {"Ant-v5": 50_000}
 """Steps between evaluations where they are not the paper's 10,000: ten episodes of the Ant cost
@@ -104,11 +93,7 @@ class Artefact:
         """
         return [
             spec(
-                method,
-                env,
-                seed,
-                steps or default_steps(env, method),
-                overrides,
+                *(method, env, seed, steps or default_steps(env, method), overrides),
                 evaluation=evaluation_of(env),
             )
             for seed in (self.seeds if seeds is None else seeds)

@@ -127,10 +127,8 @@ def read_curve(record: Record, budget: int) -> Curve | None:
     complete = record.steps >= budget and bool(every) and every[-1]["steps"] >= record.steps
     if not rows or not (complete or rows[-1]["steps"] >= budget):
         return None
-    steps, returns = (
-        np.array([row[name] for row in rows], float) for name in ("steps", "mean_return")
-    )
-    return Curve(record.seed, steps, returns)
+    column = lambda name: np.array([row[name] for row in rows], float)
+    return Curve(record.seed, column("steps"), column("mean_return"))
 
 
 def read_cell(task: str, method: str, budget: int, records: Iterable[Record]) -> Cell:

@@ -124,11 +124,8 @@ def _numbers(task: str, cells: dict[str, Cell]) -> Section:
 
 
 def _judged(claims: tuple[Claim, ...], cells: dict[str, Cell]) -> Section:
-    rows = []
-    for claim in claims:
-        compared = _compared(claim, cells)
-        said = {"claim": claim.words, "metric": METRICS[claim.metric]}
-        rows.append(said | _chances_and_verdict(compared))
+    said = lambda claim: {"claim": claim.words, "metric": METRICS[claim.metric]}
+    rows = [said(claim) | _chances_and_verdict(_compared(claim, cells)) for claim in claims]
     text = (
         "P: the probability that a run of the one beats a run of the other, ties counted half, "
         f"with its 95 % bootstrap interval ({words.BOOTSTRAP}). Reproduced: "
@@ -147,11 +144,8 @@ def _compared(claim: Claim, cells: Mapping[str, Cell]) -> list[Compared]:
 
 def _chances_and_verdict(compared: list[Compared]) -> dict[str, str]:
     """The last two columns of a claim, which has to hold in every comparison."""
-    chances = [words.interval(one.chance) for one in compared]
-    if len(compared) > 1:
-        chances = [
-            f"{one.against}: {chance}" for one, chance in zip(compared, chances, strict=True)
-        ]
+    named = lambda one: f"{one.against}: " if len(compared) > 1 else ""
+    chances = [named(one) + words.interval(one.chance) for one in compared]
     verdict = together([one.verdict for one in compared])
     return {"P [95 %]": "\n".join(chances), "verdict": str(verdict)}
 
@@ -169,7 +163,10 @@ def together(verdicts: Sequence[Verdict]) -> Verdict:
 def every_claim(root: Path) -> Document:
     """All claims of the paper in one table, from the runs below a directory."""
     runs = Runs(root)
-    rows = [*_of_figures(runs), *_of_tables(runs, root)]
+    rows = [*_of_figures(runs)]
+    for identifier, claims in CLAIMS.items():
+        table = Reproduction(TABLES[identifier], runs, root)
+        rows += [_over_tasks(table, claim) for claim in claims]
     text = (
         "Each claim of the paper that is an order of methods or settings, and what our runs say. "
         f"Decided on: the tasks on which all methods of the claim have at least {fewest_seeds()} "
@@ -201,13 +198,6 @@ def _row(
     }
 
 
-def _of_tables(runs: Runs, root: Path) -> Iterator[dict[str, str]]:
-    for identifier, claims in CLAIMS.items():
-        table = Reproduction(TABLES[identifier], runs, root)
-        for claim in claims:
-            yield _over_tasks(table, claim)
-
-
 def _over_tasks(table: Reproduction, claim: Claim) -> dict[str, str]:
     judged = {worse: judge_claim(table, claim, worse) for worse in claim.worse}
     compared = [Compared(DISPLAY[name], one.chance, one.verdict) for name, one in judged.items()]
@@ -219,8 +209,7 @@ def _over_tasks(table: Reproduction, claim: Claim) -> dict[str, str]:
             here = {method: table.cells[task, method] for method in (claim.better, *others)}
             pairs = _compared(claim._replace(worse=others), here)
             on_tasks.append(together([pair.verdict for pair in pairs]))
-    said = f"{claim.words} ({claim.source})"
-    return _row(said, claim.metric, tasks, on_tasks, compared)
+    return _row(f"{claim.words} ({claim.source})", claim.metric, tasks, on_tasks, compared)
 
 
 def _of_figures(runs: Runs) -> Iterator[dict[str, str]]:

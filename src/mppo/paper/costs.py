@@ -41,7 +41,12 @@ def calibration(measure: bool, say: Callable[[str], None]) -> Calibration | None
     """What was measured here before, or now; None if nothing was and nothing may be."""
     home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     file = Path(home) / "mppo" / "calibration.json"
-    known = _read(file)
+    try:
+        known = json.loads(file.read_text(encoding="utf-8"))
+        whole = set(TASKS) <= set(known["step"]) and set(KINDS) <= set(known["update"])
+        known = known if whole and known["machine"] == _machine() else None  # of this machine
+    except (OSError, ValueError, KeyError, TypeError):
+        known = None
     if known is not None or not measure:
         return known
     say("measuring this machine (half a minute, once; best when nothing else is under way) ...")
@@ -63,16 +68,6 @@ def _machine() -> dict[str, Any]:
 
     machine = description()
     return {name: machine[name] for name in ("processor", "cores", "versions")}
-
-
-def _read(file: Path) -> Calibration | None:
-    """The measurement in a file, if it is whole and of this machine."""
-    try:
-        seconds = json.loads(file.read_text(encoding="utf-8"))
-        whole = set(TASKS) <= set(seconds["step"]) and set(KINDS) <= set(seconds["update"])
-        return seconds if whole and seconds["machine"] == _machine() else None
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
 
 
 def measure_all() -> Calibration:

@@ -38,8 +38,7 @@ def measure(root: Path, say: Callable[[str], None]) -> Measurement:
     if part["status"] != "measured":
         raise BadRequest(f"memory could not be measured: {part['reason']}")
     root.mkdir(parents=True, exist_ok=True)
-    text = json.dumps(plain(result), indent=1, allow_nan=False) + "\n"
-    write_atomically(file, text.encode())
+    write_atomically(file, (json.dumps(plain(result), indent=1, allow_nan=False) + "\n").encode())
     return result
 
 
@@ -96,16 +95,13 @@ def _measured(identifier: str, root: Path) -> tuple[list[Any], list[str]]:
         part = parts.get("memory") if isinstance(parts, dict) else None
         for table in (part or {}).get("tables", []):
             if table.get("name") == identifier:
-                return table["rows"], [*_provenance(content), *notes]
+                command, machine = content.get("command", "?"), content.get("machine", {})
+                processor, cores = machine.get("processor", "?"), machine.get("cores", "?")
+                where = [f"Measured by `{command}` on {processor}, {cores} cores."]
+                if content.get("quick"):
+                    where.append("This was a smoke test (--quick): its numbers mean nothing.")
+                return table["rows"], [*where, *notes]
     return [], notes
-
-
-def _provenance(measurement: Measurement) -> list[str]:
-    command, machine = measurement.get("command", "?"), measurement.get("machine", {})
-    processor, cores = machine.get("processor", "?"), machine.get("cores", "?")
-    measured = f"Measured by `{command}` on {processor}, {cores} cores."
-    smoke = "This was a smoke test (--quick): its numbers mean nothing."
-    return [measured, smoke] if measurement.get("quick") else [measured]
 
 
 def _spread(spread: Spread) -> str:

@@ -67,37 +67,22 @@ TABLE_1 = PrintedTable(
     "tab:table_comparison",
     TRPO_METHODS,
     {
-        "Ant": _row(
-            3017.02, 116.405, -470.05, 57.65, 2635.00, 138.28, 2744.79, 190.23, 0.93, 1.99,
-            3.90, 1.19, 2558.33, 120.89,
-        ),
-        "Hopper": _row(
-            3257.55, 62.68, 76.25, 32.68, 2957.31, 82.94, 2786.99, 258.17, 2878.34, 91.57,
-            3138.41, 17.66, 2947.19, 111.43,
-        ),
-        "Swimmer": _row(
-            340.92, 4.39, 179.67, 29.63, 199.06, 20.58, 232.89, 38.93, 198.00, 27.47,
-            339.17, 2.21, 186.21, 32.63,
-        ),
-        "SparseCartPoleSwingup": _row(
-            320.47, 14.48, 49.10, 16.99, 203.22, 33.56, 244.23, 11.42, 180.17, 11.50,
-            213.07, 4.07, 238.88, 11.08,
-        ),
-        "SparseDoublePendulum": _row(
-            1.00, 0.00, 0.33, 0.15, 1.00, 0.00, 1.00, 0.00, 0.83, 0.12, 0.98, 0.01, 1.00, 0.00,
-        ),
-        "SparseHalfCheetah": _row(
-            756.02, 14.02, 24.52, 8.14, 699.03, 57.15, 656.98, 29.24, 438.50, 66.98,
-            676.22, 14.35, 639.32, 38.40,
-        ),
-        "SparseHopper": _row(
-            302.32, 52.48, 0.00, 0.00, 89.60, 45.09, 188.47, 33.51, 14.63, 10.29,
-            38.33, 25.82, 182.63, 60.13,
-        ),
-        "SparseWalker2d": _row(
-            186.48, 43.15, 0.00, 0.00, 112.75, 33.29, 87.33, 25.18, 37.67, 12.57,
-            56.18, 17.27, 53.78, 15.57,
-        ),
+        "Ant": _row(3017.02, 116.405, -470.05, 57.65, 2635.00, 138.28, 2744.79, 190.23,
+                    0.93, 1.99, 3.90, 1.19, 2558.33, 120.89),
+        "Hopper": _row(3257.55, 62.68, 76.25, 32.68, 2957.31, 82.94, 2786.99, 258.17,
+                       2878.34, 91.57, 3138.41, 17.66, 2947.19, 111.43),
+        "Swimmer": _row(340.92, 4.39, 179.67, 29.63, 199.06, 20.58, 232.89, 38.93,
+                        198.00, 27.47, 339.17, 2.21, 186.21, 32.63),
+        "SparseCartPoleSwingup": _row(320.47, 14.48, 49.10, 16.99, 203.22, 33.56, 244.23, 11.42,
+                                      180.17, 11.50, 213.07, 4.07, 238.88, 11.08),
+        "SparseDoublePendulum": _row(1.00, 0.00, 0.33, 0.15, 1.00, 0.00, 1.00, 0.00,
+                                     0.83, 0.12, 0.98, 0.01, 1.00, 0.00),
+        "SparseHalfCheetah": _row(756.02, 14.02, 24.52, 8.14, 699.03, 57.15, 656.98, 29.24,
+                                  438.50, 66.98, 676.22, 14.35, 639.32, 38.40),
+        "SparseHopper": _row(302.32, 52.48, 0.00, 0.00, 89.60, 45.09, 188.47, 33.51,
+                             14.63, 10.29, 38.33, 25.82, 182.63, 60.13),
+        "SparseWalker2d": _row(186.48, 43.15, 0.00, 0.00, 112.75, 33.29, 87.33, 25.18,
+                               37.67, 12.57, 56.18, 17.27, 53.78, 15.57),
     },
 )  # fmt: skip
 
@@ -110,9 +95,7 @@ TABLE_2 = PrintedTable(
         "Ant": _row(1992.21, 216.33, 902.31, 101.00, 1131.90, 110.94, 1311.35, 220.93),
         "Hopper": _row(2264.54, 234.95, 1449.33, 224.93, 2073.46, 161.47, 1457.18, 258.87),
         "Swimmer": _row(109.96, 1.93, 100.28, 9.08, 98.79, 6.99, 106.12, 2.78),
-        "SparseCartPoleSwingup": _row(
-            352.12, 16.14, 135.65, 37.47, 238.02, 55.98, 294.88, 43.42
-        ),
+        "SparseCartPoleSwingup": _row(352.12, 16.14, 135.65, 37.47, 238.02, 55.98, 294.88, 43.42),
         "SparseDoublePendulum": (
             Value(1.0, 0.0, digits=1),  # printed without a bracket
             *_row(0.67, 0.15, 0.83, 0.12, 0.67, 0.15),
@@ -157,47 +140,32 @@ CLAIMS = {
     "table-1": (
         Claim(
             "MP-TRPO achieves the best final performance in all environments",
-            "mp-trpo",
-            TRPO_METHODS[1:],
-            source="Section 4.4, Table 1",
+            "mp-trpo", TRPO_METHODS[1:], source="Section 4.4, Table 1",
         ),
         Claim(
             "MP-TRPO is consistently more sample efficient than Div-TRPO in all environments",
-            "mp-trpo",
-            ("div-trpo",),
-            "area",
-            "Section 4.4, Figure 7",
+            "mp-trpo", ("div-trpo",), "area", "Section 4.4, Figure 7",
         ),
         Claim(
             "it outperforms Curiosity-TRPO in all but one environment in terms of sample "
             "efficiency",
-            "mp-trpo",
-            ("curiosity-trpo",),
-            "area",
-            "Section 4.4, Figure 7",
+            "mp-trpo", ("curiosity-trpo",), "area", "Section 4.4, Figure 7",
         ),
         Claim(
             "Multi-TRPO outperforms Multi-TRPO (Independent)",
-            "multi-trpo",
-            ("multi-trpo-independent",),
-            source=COMPONENTS,
+            "multi-trpo", ("multi-trpo-independent",), source=COMPONENTS,
         ),
         Claim(
             "MP-TRPO (ReplaceWorst) performs worse than Multi-TRPO (Independent)",
-            "multi-trpo-independent",
-            ("mp-trpo-replace-worst",),
-            source=COMPONENTS,
+            "multi-trpo-independent", ("mp-trpo-replace-worst",), source=COMPONENTS,
         ),
     ),
     "table-2": tuple(
         Claim(
             "MP-PPO outperforms the baseline methods in all environments in terms of sample "
             "efficiency and final performance",
-            "mp-ppo",
-            PPO_METHODS[1:],
-            metric,
-            "Section 4.4, Performance based on PPO",
+            "mp-ppo", PPO_METHODS[1:], metric, "Section 4.4, Performance based on PPO",
         )
         for metric in METRICS
     ),
-}
+}  # fmt: skip

@@ -26,18 +26,10 @@ EARLIER = (500_000, 1_000_000, 2_000_000)
 def document(identifier: str, root: Path) -> Document:
     """The page."""
     table = Reproduction(TABLES[identifier], Runs(root), root)
-    sections = [
-        _as_printed(table),
-        _judged(table),
-        against_each(table),
-        _over_tasks(table),
-        interquartile(table),
-        _earlier(table),
-        _missing(table),
-        Section("Runs", words.run_notes(table.runs, table.cells.values())),
-    ]
-    title = f"{identifier}: ours beside the paper's"
-    return Document(title, [section for section in sections if section is not None])
+    panels = (_as_printed, _judged, against_each, _over_tasks, interquartile, _earlier, _missing)
+    made = [section for panel in panels if (section := panel(table)) is not None]
+    runs = Section("Runs", words.run_notes(table.runs, table.cells.values()))
+    return Document(f"{identifier}: ours beside the paper's", [*made, runs])
 
 
 def _as_printed(table: Reproduction) -> Section:
@@ -108,8 +100,7 @@ def against_each(table: Reproduction) -> Section | None:
         tasks = table.tasks_with(2, table.ours, method)
         moments = lambda task, name: Moments.of(table.cells[task, name].finals)
         tests = [welch(moments(task, table.ours), moments(task, method)) for task in tasks]
-        corrected = holm([test.p for test in tests])
-        for task, test, p in zip(tasks, tests, corrected, strict=True):
+        for task, test, p in zip(tasks, tests, holm([test.p for test in tests]), strict=True):
             rows.append(_against(table, method, task, test, p))
     text = (
         "Difference of means with Welch's 95 % interval, p after Holm's correction over "
@@ -166,10 +157,8 @@ def judge_claim(table: Reproduction, claim: Claim, worse: str) -> JudgedClaim:
     ]
     decidable = table.tasks_with(fewest_seeds(), claim.better, worse)
     tasks = [task for task in claimed if task in decidable]
-    ours, theirs = (
-        [table.cells[task, name].scores(claim.metric) for task in tasks]
-        for name in (claim.better, worse)
-    )
+    scores = lambda name: [table.cells[task, name].scores(claim.metric) for task in tasks]
+    ours, theirs = scores(claim.better), scores(worse)
     ahead = sum(bool(np.mean(x) > np.mean(y)) for x, y in zip(ours, theirs, strict=True))
     return JudgedClaim(claimed, tasks, ahead, *judge_order(ours, theirs))
 
@@ -227,12 +216,6 @@ def interquartile(table: Reproduction) -> Section | None:
 
 def _earlier(table: Reproduction) -> Section | None:
     """Runs of more than a million steps, read at earlier budgets as well."""
-    earlier = [
-        table.runs.cell(task, method, budget)
-        for (task, method), cell in table.cells.items()
-        for budget in EARLIER
-        if cell.budget > max(budget, 1_000_000)
-    ]
     rows = [
         {
             "task": cell.task,
@@ -241,8 +224,10 @@ def _earlier(table: Reproduction) -> Section | None:
             "steps": words.steps(cell.budget),
             "mean [95 %]": words.interval(t_interval(cell.finals)),
         }
-        for cell in earlier
-        if cell.seeds
+        for (task, method), whole in table.cells.items()
+        for budget in EARLIER
+        if whole.budget > max(budget, 1_000_000)
+        if (cell := table.runs.cell(task, method, budget)).seeds
     ]
     text = "The same runs, read at an earlier budget: the last tenth of evaluations up to it."
     return Section.of_rows("Earlier in the same runs", [text], rows) if rows else None

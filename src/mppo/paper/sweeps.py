@@ -55,8 +55,14 @@ def document(root: Path) -> Document:
         if not record.damaged:
             place = Place(record.env, _listed(record.env_kwargs), record.steps)
             places.setdefault(place, {}).setdefault(setting(record), []).append(record)
-    cells = {place: _cells(place, places[place]) for place in sorted(places)}
-    sections = [Section.of_rows(place.heading, [], _rows(found)) for place, found in cells.items()]
+    cells: dict[Place, dict[Setting, Cell]] = {}
+    sections = []
+    for place in sorted(places):
+        found, task = sorted(places[place].items()), TASK_NAME.get(place.env, place.env)
+        cells[place] = {s: read_cell(task, s.method, place.steps, runs) for s, runs in found}
+        first, *others = cells[place].items()
+        rows = [_row(*first, None), *(_row(*other, first[1]) for other in others)]
+        sections.append(Section.of_rows(place.heading, [], rows))
     sections += over_tasks(cells)
     labels = {request.label.removeprefix("sweep ") for request in Grid(root).requests()}
     name = labels.pop() if len(labels) == 1 else "all runs"
@@ -89,16 +95,6 @@ def _listed(values: dict[str, Any]) -> str:
             inside = ", ".join(f"{field}={value}" for field, value in own.items())
             words[component] = f"{words[component]}({inside})"
     return "".join(f" {name}={value}" for name, value in sorted(words.items()))
-
-
-def _cells(place: Place, settings: dict[Setting, list[Record]]) -> dict[Setting, Cell]:
-    task = TASK_NAME.get(place.env, place.env)
-    return {s: read_cell(task, s.method, place.steps, settings[s]) for s in sorted(settings)}
-
-
-def _rows(cells: dict[Setting, Cell]) -> list[dict[str, str]]:
-    first = next(iter(cells.values()))
-    return [_row(s, cell, None if cell is first else first) for s, cell in cells.items()]
 
 
 def _row(setting: Setting, runs: Cell, first: Cell | None) -> dict[str, str]:
@@ -148,15 +144,9 @@ def _paired(
     shared = [found for found in cells if enough(found, better) and enough(found, worse)]
     if len(shared) < 2:
         return None
-    chances = {
-        f"P, {metric} [95 %]": words.interval(
-            judge_order(
-                [found[better].scores(metric) for found in shared],
-                [found[worse].scores(metric) for found in shared],
-            )[0]
-        )
-        for metric in METRICS
-    }
+    scores = lambda setting, metric: [found[setting].scores(metric) for found in shared]
+    chance = lambda metric: judge_order(scores(better, metric), scores(worse, metric))[0]
+    chances = {f"P, {metric} [95 %]": words.interval(chance(metric)) for metric in METRICS}
     which = f"{name}, {len(shared)}"
     return {"tasks": which, "a run of": better.label, "beats one of": worse.label, **chances}
 

@@ -64,9 +64,8 @@ def judge_value(finals: Numbers, printed: Value, scale: float, steps: tuple[int,
     difference = welch(Moments.of(finals), printed.moments, LEVEL).difference
     if not near and not ours.contains(printed.mean) and not difference.contains(0.0):
         low, high = (end if abs(end) >= 0.005 else 0.0 for end in difference[1:])
-        return Verdict(
-            "contradicted", n, f"by {difference.estimate:+.2f} [{low:+.2f}, {high:+.2f}]"
-        )
+        why = f"by {difference.estimate:+.2f} [{low:+.2f}, {high:+.2f}]"
+        return Verdict("contradicted", n, why)
     if not sharp:
         return Verdict("not resolved", n, f"the interval is too wide (±{ours.half_width:.2f})")
     return Verdict("not resolved", n, "the paper's own error allows it")

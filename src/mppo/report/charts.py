@@ -131,7 +131,7 @@ class Chart:
             svg.line_path(Line(one.bold.x, one.bold.mean), self.x, self.y, self.limit),
         )
 
-    def end_labels(self) -> Iterator[tuple[float, str, int | None]]:
+    def end_labels(self) -> Iterator[Label]:
         """Where, what and whose: the names beside the ends of curves, where there is room."""
         if self.form.right <= 60:
             return
@@ -162,14 +162,10 @@ def _own_labels(series: list[Series], at: list[float]) -> list[Label]:
 
 def _shared_labels(series: list[Series], at: list[float]) -> list[Label]:
     """Numbered lines that end within a few units share one label."""
-    together: list[list[int]] = []
-    for place in sorted(range(len(at)), key=lambda i: at[i]):
-        if together and at[place] - at[together[-1][-1]] < 5:
-            together[-1].append(place)
-        else:
-            together.append([place])
+    order = np.argsort(at, kind="stable")
+    apart = np.flatnonzero(np.diff(np.sort(at)) >= 5) + 1
     labels = []
-    for members in together:
+    for members in (together.tolist() for together in np.split(order, apart)):
         middle = sum(at[i] for i in members) / len(members)
         numbers = sorted(series[i].number or 0 for i in members)
         labels.append((middle, ranges(numbers), members[0] if len(members) == 1 else None))

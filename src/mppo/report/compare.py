@@ -108,7 +108,9 @@ def groups(runs: Sequence[RunRecord]) -> list[Group]:
         identity = json.dumps([run.word("method_name"), run.method], sort_keys=True)
         firsts.setdefault(identity, run)
         budgets = gathered.setdefault((task_of(run), identity), {})
-        budgets.setdefault(_length(run), []).append(run)
+        iterations = run.described.get("iterations")  # since steps are made in whole batches
+        length = iterations if type(iterations) is int else run.described.get("steps")
+        budgets.setdefault(json.dumps(length), []).append(run)
     labels = dict(zip(firsts, _labels(list(firsts.values())), strict=True))
     order = {name: place for place, name in enumerate(METHODS)}
     found = [
@@ -129,12 +131,6 @@ def _group(task: str, label: str, members: list[RunRecord], several: bool) -> Gr
     place = lambda run: (seed(run) if isinstance(seed(run), int) else math.inf, run.name)
     runs = tuple(sorted(members, key=place))
     return Group(task, label + words, _base(members[0]), runs, label, budget)
-
-
-def _length(run: RunRecord) -> str:
-    """How long the run was to be: its iterations, since steps are made in whole batches."""
-    iterations = run.described.get("iterations")
-    return json.dumps(iterations if type(iterations) is int else run.described.get("steps"))
 
 
 def _labels(runs: list[RunRecord]) -> list[str]:

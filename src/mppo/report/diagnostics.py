@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mppo.report.charts import LARGE, WIDE, Chart, Series
+from mppo.report.charts import LARGE, WIDE, Chart, Form, Series
 from mppo.report.compare import Group
 from mppo.report.read import RunRecord, column, columns, numbers
 from mppo.report.results import averaged_runs, curve, same_point, was_evaluated
@@ -97,17 +97,9 @@ def training(groups: Sequence[Group], looks: Looks, limit: int) -> list[Chart]:
         values = measure.compute or (lambda run, key=measure.key: column(run.metrics, key))
         read = lambda run, values=values: curve(run.metrics, values(run))
         series = [_series(group, looks, read, width) for group in groups]
-        charts.append(
-            Chart(
-                measure.title,
-                series,
-                measure.hint + note,
-                references=_trust_region(groups) if measure.key == "kl" else (),
-                from_zero=measure.from_zero,
-                may_be_log=measure.may_be_log,
-                limit=limit,
-            )
-        )
+        levels = _trust_region(groups) if measure.key == "kl" else ()
+        form = (Form(), levels, measure.from_zero, measure.may_be_log, limit)
+        charts.append(Chart(measure.title, series, measure.hint + note, *form))
     return [chart for chart in charts if chart.drawn]
 
 

@@ -58,16 +58,9 @@ def _environment() -> jinja2.Environment:
         loader=jinja2.FunctionLoader(lambda name: join_lines(asset(name, "templates"))),
         undefined=jinja2.StrictUndefined,
     )
-    environment.filters |= {
-        "duration": duration,
-        "lines": text.visible_lines,
-        "number": text.number,
-        "plural": text.plural,
-        "share": text.share,
-        "steps": text.steps,
-        "upto": text.visible,
-        "xy": coordinate,
-    }
+    named = (duration, text.number, text.plural, text.share, text.steps)
+    environment.filters |= {one.__name__: one for one in named}
+    environment.filters |= {"lines": text.visible_lines, "upto": text.visible, "xy": coordinate}
     return environment
 
 

@@ -10,11 +10,10 @@ from pathlib import Path
 
 from mppo.errors import BadRequest
 from mppo.machine.durations import duration
-from mppo.report import diagnostics, read, repeat, results, text
+from mppo.report import diagnostics, paths, read, repeat, results, text
 from mppo.report.charts import Form
 from mppo.report.compare import groups, repeated
 from mppo.report.markup import asset, render
-from mppo.report.paths import explorers, group_maps, maze_of, picking_strip
 from mppo.report.read import RunRecord
 from mppo.report.style import DARK_PAGE, DISPLAY, PALETTE, looks
 
@@ -49,14 +48,11 @@ def html(directories: Sequence[str | Path], title: str | None = None) -> str:
         page=Page(runs, problems, title),
         limits=_LIMITS,
         version=importlib.metadata.version("mppo"),
+        card=_CARD,
         results=results,
         diagnostics=diagnostics,
-        card=_CARD,
-        maze_of=maze_of,
-        group_maps=group_maps,
-        picking_strip=picking_strip,
-        explorers=explorers,
-        command_or_reason=repeat.command_or_reason,
+        paths=paths,
+        repeats=repeat,
     )
 
 

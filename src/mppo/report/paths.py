@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -60,28 +60,24 @@ def picking_strip(run: RunRecord) -> dict[str, Any] | None:
     }
 
 
-def explorers(run: RunRecord) -> list[dict[str, Any]]:
+def explorers(run: RunRecord) -> Iterator[dict[str, Any]]:
     """What each path's style is and found; nothing for methods without styles."""
     last = run.metrics[-1] if run.metrics else {}
     styles, names = last.get("style"), run.method.get("styles")
     if not isinstance(styles, list) or not isinstance(names, list):
-        return []
+        return
     picked, returns = column(run.metrics, "picked"), column(run.metrics, "return_mean")
     levels = columns([last], "performance", run.paths)[0].tolist()
-    found = []
     for path, number in enumerate(styles[: run.paths]):
         known = isinstance(number, int) and 0 <= number < len(names)
         mine = returns[(picked == path) & np.isfinite(returns)]
-        found.append(
-            {
-                "path": path,
-                "style": style_name(names[number]) if known else "?",
-                "picks": int((picked == path).sum()),
-                "performance": levels[path],  # J as it stands
-                "best": float(mine.max()) if len(mine) else math.nan,  # mean return of a batch
-            }
-        )
-    return found
+        yield {
+            "path": path,
+            "style": style_name(names[number]) if known else "?",
+            "picks": int((picked == path).sum()),
+            "performance": levels[path],  # J as it stands
+            "best": float(mine.max()) if len(mine) else math.nan,  # mean return of a batch
+        }
 
 
 def style_name(written: Any) -> str:
@@ -94,8 +90,7 @@ def style_name(written: Any) -> str:
 
 def _shares(picked: np.ndarray, paths: int) -> np.ndarray:
     """[paths, columns]: how much of each stretch of iterations belongs to each path."""
-    columns = min(len(picked), _COLUMNS)
-    edges = np.linspace(0, len(picked), columns + 1).round().astype(int)
+    edges = np.linspace(0, len(picked), min(len(picked), _COLUMNS) + 1).round().astype(int)
     counts = [np.bincount(picked[a:b], minlength=paths) for a, b in pairwise(edges)]
     return np.array(counts).T / np.maximum(np.diff(edges), 1)
 
@@ -154,16 +149,14 @@ def maze_of(run: RunRecord) -> Maze | None:
     return Maze(walls, counts, marks) if sound and counts.sum() > 0 else None
 
 
-def group_maps(groups: Sequence[Group]) -> list[dict[str, Any]]:
+def group_maps(groups: Sequence[Group]) -> Iterator[dict[str, Any]]:
     """Where each configuration went: all its seeds and paths in one map, if they have one maze."""
-    maps = []
     for group in groups:
         mazes = [maze for run in group.runs if (maze := maze_of(run))]
         same = [one for one in mazes if np.array_equal(one.walls, mazes[0].walls)]
         if same:
             counts = np.sum([one.counts.sum(0) for one in same], axis=0)
-            maps.append(same[0].map(group.label, counts))
-    return maps
+            yield same[0].map(group.label, counts)
 
 
 def shade(share: np.ndarray) -> np.ndarray:

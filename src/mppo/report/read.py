@@ -122,17 +122,13 @@ def find(directories: Sequence[str | Path]) -> list[tuple[Path, str]]:
             raise BadRequest(
                 f'"{given}" holds no run (no run.json in it or up to {DEEPEST} levels below)'
             )
-        for path in below:
-            found.setdefault(path.resolve(), (path, _shown(top, path)))
+        above = top.parts[-1:] if top.is_absolute() else top.parts[-2:]
+        if not above or ".." in above:
+            above = (top.resolve().name,)
+        for path in below:  # nothing above what was given is told
+            name = "/".join([*above, *path.relative_to(top).parts])
+            found.setdefault(path.resolve(), (path, name))
     return list(found.values())
-
-
-def _shown(top: Path, path: Path) -> str:
-    """The last parts of a path: nothing above what was given is told."""
-    given = top.parts[-2:] if not top.is_absolute() else top.parts[-1:]
-    if not given or ".." in given:
-        given = (top.resolve().name,)
-    return "/".join([*given, *path.relative_to(top).parts])
 
 
 def read(path: Path, name: str) -> RunRecord:

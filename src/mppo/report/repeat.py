@@ -114,18 +114,14 @@ def _wrappers(names: list[Any]) -> list[str]:
 
 
 def _env_arguments(given: Row) -> list[str]:
-    for key in given:
+    """Values as Python literals; a word that can be nothing but a string needs no quotes."""
+    written = {}
+    for key, value in given.items():
         if not key.isidentifier():
             raise NoCommand(f"its environment has an argument {_shown(key)}")
-    written = {key: _python(value, key) for key, value in given.items()}
+        word = isinstance(value, str) and _WORD.fullmatch(value) and value.lower() not in _VALUES
+        written[key] = value if word else _literal(value, key)
     return env_flags(written, str, joined=False)
-
-
-def _python(value: Any, key: str) -> str:
-    """The value as a Python literal; a word that can be nothing but a string needs no quotes."""
-    if isinstance(value, str) and _WORD.fullmatch(value) and value.lower() not in _VALUES:
-        return value
-    return _literal(value, key)
 
 
 def _literal(value: Any, key: str, depth: int = 0) -> str:
@@ -134,13 +130,11 @@ def _literal(value: Any, key: str, depth: int = 0) -> str:
     if isinstance(value, str):  # in the quotes that a shell's own need not avoid
         plain = "'" not in value and '"' not in value
         return f'"{repr(value)[1:-1]}"' if plain else repr(value)
+    inside = lambda item: _literal(item, key, depth + 1)
     if isinstance(value, list):
-        return f"[{', '.join(_literal(item, key, depth + 1) for item in value)}]"
+        return f"[{', '.join(map(inside, value))}]"
     if isinstance(value, dict):
-        pairs = (
-            f"{_literal(name, key)}: {_literal(item, key, depth + 1)}"
-            for name, item in value.items()
-        )
+        pairs = (f"{inside(name)}: {inside(item)}" for name, item in value.items())
         return f"{{{', '.join(pairs)}}}"
     return repr(value)
 
@@ -151,11 +145,14 @@ def _settings(method: dict[str, Any], base: str) -> list[str]:
     _refuse_keys(method)
     foreign: set[str] = set()
     for name, change in found.items():
-        owner = name.rpartition(".")[0]
-        if change.drops or (change.old is MISSING and owner not in foreign):
+        if change.drops or (change.old is MISSING and name.rpartition(".")[0] not in foreign):
             raise NoCommand(f"this version has no setting {_shown(name)}")
-        if change.swaps:
-            foreign |= {name} & _checked_kind(name, change.value)
+        if change.swaps and change.value not in [*COMPONENTS.get(name, ())]:
+            kind = str(change.value)
+            if name not in COMPONENTS or not _COMPONENT.fullmatch(kind):
+                raise NoCommand(f"{flag(name)} cannot be {_shown(kind)} on a command line")
+            _refuse_main(kind, name)
+            foreign.add(name)
     return flags({name: _value(name, one, foreign) for name, one in found.items()})
 
 
@@ -167,37 +164,19 @@ def _refuse_keys(method: dict[str, Any]) -> None:
             _refuse_keys(item)
 
 
-def _checked_kind(name: str, kind: Any) -> set[str]:
-    """Raise unless a command line can name this kind; the component's name if it is another's."""
-    if isinstance(kind, str) and kind in COMPONENTS.get(name, {}):
-        return set()
-    if name not in COMPONENTS or not _COMPONENT.fullmatch(str(kind)):
-        raise NoCommand(f"{flag(name)} cannot be {_shown(kind)} on a command line")
-    _refuse_main(str(kind), name)
-    return {name}
-
-
 def _value(name: str, change: Change, foreign: set[str]) -> Any:
     """The new value, each part of which must be a number or a word."""
     if change.swaps or isinstance(change.new, bool):
         return change.value
-    if isinstance(change.new, dict):
-        return _schedule(change.new, name)
+    if isinstance(change.new, dict):  # a schedule; a function has words if it can be imported
+        said = change.value
+        if not isinstance(said, str) or not _WORD.fullmatch(said):
+            raise NoCommand(f"{flag(name)} follows a schedule that was given from Python")
+        _refuse_main(said, "schedule")
+        return said
     ours = name.rpartition(".")[0] not in foreign
     several = isinstance(change.new, list)
     return [_field(one, name, ours) for one in (change.new if several else [change.new])]
-
-
-def _schedule(item: dict[str, Any], name: str) -> str:
-    """The words of a schedule; a function has some if it can be imported."""
-    said = item.get("function") if item["kind"] != "schedule" else None
-    if item["kind"] == "schedule":
-        with contextlib.suppress(BadRequest):
-            said = str(settings.from_json(item))
-    if not isinstance(said, str) or not _WORD.fullmatch(said):
-        raise NoCommand(f"{flag(name)} follows a schedule that was given from Python")
-    _refuse_main(said, "schedule")
-    return said
 
 
 def _field(item: Any, name: str, ours: bool) -> Any:

@@ -9,7 +9,7 @@ reached.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -112,6 +112,7 @@ def same_point(groups: Sequence[Group]) -> bool:
 def notes(groups: Sequence[Group]) -> list[str]:
     """What is to be said of runs that got unequally far."""
     said = []
+    apart: dict[str, list[str]] = {}
     for group in groups:
         found = ending(group)
         name, count = f"{group.label} on {group.task}", len(found.averaged)
@@ -129,16 +130,10 @@ def notes(groups: Sequence[Group]) -> list[str]:
                 f"{name}: averaged at {found.at:,.0f} steps, the last that all {count} runs "
                 f"reached; {found.further} went further"
             )
-    return said + _budgets(groups)
-
-
-def _budgets(groups: Sequence[Group]) -> list[str]:
-    apart: dict[str, list[str]] = {}
-    for group in groups:
         if group.budget is not None:
             name = f"{group.configuration} on {group.task}"
             apart.setdefault(name, []).append(f"{group.budget:,}")
-    return [
+    return said + [
         f"{name}: runs of {', '.join(found[:-1])} and {found[-1]} steps are apart, and not "
         "averaged with each other"
         for name, found in apart.items()
@@ -146,62 +141,51 @@ def _budgets(groups: Sequence[Group]) -> list[str]:
     ]
 
 
-def outcomes(groups: Sequence[Group]) -> list[dict[str, Any]]:
+def outcomes(groups: Sequence[Group]) -> Iterator[dict[str, Any]]:
     """What each configuration came to: return at the end with its interval, and every seed."""
-    rows, unlike = [], not same_point(groups)
+    unlike = not same_point(groups)
     for group in groups:
         end = ending(group)
         mean, averaged, there = interval(end.returns), len(end.averaged), len(group.runs)
         open_ended = sum(not run.ended for run in group.runs)
         known = np.isfinite(mean.half_width)
-        half_width = f"± {text.number(mean.half_width, 2)}" if known else ""
-        rows.append(
-            {
-                "group": group,
-                "runs": f"{averaged} of {there}" if 0 < averaged < there else str(there),
-                "missing": f"{open_ended} not at the end" if open_ended else "",
-                "mean": mean.estimate,
-                "half_width": half_width,
-                "seeds": " ".join(text.number(final) for final in np.sort(end.returns)),
-                "at": f"at {end.at:,.0f} steps" if unlike and len(end.returns) else "",
-                "best": max(best_return(run) for run in group.runs),
-            }
-        )
-    return rows
+        yield {
+            "group": group,
+            "runs": f"{averaged} of {there}" if 0 < averaged < there else str(there),
+            "missing": f"{open_ended} not at the end" if open_ended else "",
+            "mean": mean.estimate,
+            "half_width": f"± {text.number(mean.half_width, 2)}" if known else "",
+            "seeds": " ".join(text.number(final) for final in np.sort(end.returns)),
+            "at": f"at {end.at:,.0f} steps" if unlike and len(end.returns) else "",
+            "best": max(best_return(run) for run in group.runs),
+        }
 
 
 def seconds(run: RunRecord, iterations: int | None = None) -> np.ndarray:
     """Seconds of each phase, of all iterations or of the first ones."""
-    rows = run.timing[:iterations]
-    return np.array([np.nansum(column(rows, phase)) for phase in PHASES])
+    return np.array([np.nansum(column(run.timing[:iterations], phase)) for phase in PHASES])
 
 
-def times(groups: Sequence[Group]) -> list[dict[str, Any]]:
+def times(groups: Sequence[Group]) -> Iterator[dict[str, Any]]:
     """Seconds of each configuration that was timed: the mean of its runs."""
-    rows = []
     for group in groups:
         runs = [run for run in averaged_runs(group) if run.timing]
         if runs:
             phases = np.mean([seconds(run) for run in runs], axis=0)
             total, done = float(phases.sum()), np.mean([steps_done(run) for run in runs])
-            first = np.mean([seconds(run, iterations=1).sum() for run in runs])
-            rows.append(
-                {
-                    "group": group,
-                    "phases": phases.tolist(),
-                    "total": total,
-                    "rate": float(done / max(total, 1e-9)),
-                    "first": float(first),
-                }
-            )
-    return rows
+            yield {
+                "group": group,
+                "phases": phases.tolist(),
+                "total": total,
+                "rate": float(done / max(total, 1e-9)),
+                "first": float(np.mean([seconds(run, iterations=1).sum() for run in runs])),
+            }
 
 
-def evaluations(run: RunRecord, most: int = 12) -> list[dict[str, Any]]:
+def evaluations(run: RunRecord, most: int = 12) -> Iterator[dict[str, Any]]:
     """The evaluations of one run, thinned evenly, the last one always there."""
     last = len(run.evaluations) - 1
     chosen = np.unique(np.linspace(0, last, min(most, last + 1)).round().astype(int))
-    rows = []
     for row in (run.evaluations[place] for place in chosen):
         each = numbers(row.get("returns"))
         known = each[np.isfinite(each)]
@@ -209,16 +193,13 @@ def evaluations(run: RunRecord, most: int = 12) -> list[dict[str, Any]]:
         steps, mean, deterministic = numbers(
             [row.get(name) for name in ("steps", "mean_return", "mean_return_deterministic")]
         ).tolist()
-        rows.append(
-            {
-                "steps": steps,
-                "path": row.get("path", "–"),
-                "mean": mean,
-                "spread": " … ".join(map(text.number, ends)) or "–",
-                "deterministic": deterministic,
-            }
-        )
-    return rows
+        yield {
+            "steps": steps,
+            "path": row.get("path", "–"),
+            "mean": mean,
+            "spread": " … ".join(map(text.number, ends)) or "–",
+            "deterministic": deterministic,
+        }
 
 
 def differing_settings(groups: Sequence[Group]) -> tuple[list[str], list[tuple[Group, list[str]]]]:

@@ -59,8 +59,7 @@ def common_part(summary: Summary, lines: list[Line]) -> Summary:
     >>> common_part(summarise(lines), lines).x.tolist()
     [0.0, 1.0, 2.0, 3.0]
     """
-    upto = min((line.x[-1] for line in lines if len(line.x)), default=np.inf)
-    inside = summary.x <= upto
+    inside = summary.x <= min((line.x[-1] for line in lines if len(line.x)), default=np.inf)
     return Summary(*(part[inside] for part in summary))
 
 

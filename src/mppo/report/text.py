@@ -22,9 +22,7 @@ def visible(value: Any, longest: int = LONGEST) -> Visible:
     ('a\\\\u202eb', 'xxxxx… (7 more characters)')
     """
     text = value if isinstance(value, str) else str(value)
-    more = len(text) - longest
-    if more > 0:
-        text = text[:longest]
+    more, text = len(text) - longest, text[:longest]
     shown = text if text.isprintable() else "".join(_spell_out(letter) for letter in text)
     return Visible(f"{shown}… ({more:,} more characters)" if more > 0 else shown)
 

@@ -105,12 +105,7 @@ def _theirs(entries: Sequence[Tuned]) -> Section:
 
 def _settings(entries: Sequence[Tuned]) -> Section:
     rows = [
-        {
-            "task": one.id,
-            "method": one.method,
-            "settings": settings_line(one),
-            "from": one.source,
-        }
+        {"task": one.id, "method": one.method, "settings": settings_line(one), "from": one.source}
         for one in entries
     ]
     return Section.of_rows("Settings", (), rows)

@@ -21,7 +21,7 @@ from mppo.files import checkpoints, foreign_names, model_file, reader, settings
 from mppo.files.reader import History
 from mppo.files.tuned import below
 from mppo.loggers import Logger, TensorBoard
-from mppo.loggers.tensorboard import folder_below
+from mppo.loggers.services import folder_below
 from mppo.machine.signals import Interrupts
 from mppo.training.evaluating import on_fresh
 from mppo.training.loop import Callback, describe

@@ -23,7 +23,7 @@ def drawn(grid):
     """Draws a figure of the grid, or of another."""
     pytest.importorskip("matplotlib")
     from mppo.paper.figures.drawing import settings
-    from mppo.paper.figures.make import FIGURES
+    from mppo.paper.make import FIGURES
 
     def draw(name, root=grid):
         with settings():

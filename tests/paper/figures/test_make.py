@@ -7,7 +7,7 @@ import pytest
 pytest.importorskip("matplotlib")
 
 from mppo.errors import BadRequest
-from mppo.paper.figures.make import figure
+from mppo.paper.make import figure
 
 
 def test_the_same_bytes_twice_without_a_date(grid, tmp_path):

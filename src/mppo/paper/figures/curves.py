@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -44,8 +44,7 @@ def draw_panel(curves: Axes, finals: Axes, lines: list[CurveLine]) -> None:
     """Curves to the left; to the right the final score of every seed, and the paper's."""
     for line in lines:
         if line.cell.seeds:
-            look = line.colour, line.label, (0.95,), line.style
-            draw_seeds(curves, *line.cell.stacked(), *look)
+            draw_seeds(curves, *line.cell.stacked(), line.colour, line.label, (0.95,), line.style)
     for place, line in enumerate(lines):
         scores = line.cell.finals
         for level, width in ((0.95, 1.2), (0.75, 3.2)):
@@ -134,14 +133,10 @@ def performance(root: Path, table: str, identifier: str) -> Figure:
     panels: dict[str, list[CurveLine]] = {}
     for task in printed.rows:
         budget = runs.budget(task, printed.methods)
-        lines = [
-            CurveLine(
-                DISPLAY[method], COLOURS[method], style, runs.cell(task, method, budget), value
-            )
-            for method, style, value in zip(
-                printed.methods, STYLES, printed.rows[task], strict=False
-            )
-        ]
+        lines = []
+        for method, style, value in zip(printed.methods, STYLES, printed.rows[task], strict=False):
+            cell = runs.cell(task, method, budget)
+            lines.append(CurveLine(DISPLAY[method], COLOURS[method], style, cell, value))
         panels[task] = lines if any(line.cell.seeds for line in lines) else []
     note = "\ndashed: the paper's final means (it does not state its steps)"
     return _figure(panels, root, identifier, note, " --tasks TASK")
@@ -171,13 +166,11 @@ def varying_alpha(root: Path) -> Figure:
 
 def _varied(
     runs: Runs, method: str, budget: int, field: str, usual: float, label: str, styles: Sequence
-) -> list[CurveLine]:
+) -> Iterator[CurveLine]:
     """A line for every value of one field that was tried."""
     changes = [changed for changed in runs.variations(PENDULUM, method) if set(changed) == {field}]
     values = sorted({usual} | {changed[field] for changed in changes})
-    lines = []
     for colour, style, value in zip(VARIED, styles, values, strict=False):
         cell = runs.cell(PENDULUM, method, budget, {} if value == usual else {field: value})
         best = " (paper's best)" if value == usual else ""
-        lines.append(CurveLine(label.format(value) + best, colour, style, cell))
-    return lines
+        yield CurveLine(label.format(value) + best, colour, style, cell)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -49,15 +48,11 @@ class MazeVisits(NamedTuple):
         return np.sum(list(self.counts.values()), axis=0)
 
 
-@contextmanager
-def settings() -> Iterator[None]:
+def settings() -> AbstractContextManager[None]:
     """Draw with our settings, whatever the user's matplotlibrc says."""
-    import matplotlib
+    from matplotlib import style
 
-    with matplotlib.rc_context():
-        matplotlib.rcdefaults()
-        matplotlib.rcParams.update(SETTINGS)
-        yield
+    return style.context(SETTINGS, after_reset=True)
 
 
 def empty(width: float, height: float) -> Figure:

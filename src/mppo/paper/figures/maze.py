@@ -28,11 +28,6 @@ class MazeRuns(NamedTuple):
     cell: Cell
     records: dict[int, Record]
 
-    @property
-    def method(self) -> str:
-        """The method of all these runs."""
-        return self.cell.method
-
     def entropies(self) -> tuple[np.ndarray, np.ndarray]:
         """Steps and the entropy of the evaluated path at every evaluation [seeds, points]."""
         steps, values = np.zeros(0), []
@@ -110,7 +105,7 @@ def runs_for(root: Path, identifier: str, methods: tuple[str, ...]) -> list[Maze
 
 def _seeds_and_steps(runs: list[MazeRuns]) -> str:
     """How many seeds of each method there are, and how long they are."""
-    counts = ", ".join(f"{DISPLAY[of.method]} {of.cell.seeds}" for of in runs)
+    counts = ", ".join(f"{DISPLAY[of.cell.method]} {of.cell.seeds}" for of in runs)
     return f"seeds: {counts}; {words.steps(runs[0].cell.budget)} steps each"
 
 
@@ -119,7 +114,7 @@ def _draw_curves(
 ) -> None:
     """Returns and entropies of the evaluated policy, with intervals of these levels."""
     for of in runs:
-        look = COLOURS[of.method], DISPLAY[of.method]
+        look = COLOURS[of.cell.method], DISPLAY[of.cell.method]
         drawing.draw_seeds(returns, *of.cell.stacked(), *look, levels)
         steps, entropies = of.entropies()
         if len(entropies):
@@ -174,7 +169,7 @@ def visits(root: Path) -> Figure:
         axes = figure.add_subplot(grid[0, first : first + across])
         image = drawing.draw_visits(axes, maze, maze.total)
         share = f"{right_half(maze.total):.0%} of steps in the right half"
-        axes.set_title(f"{DISPLAY[of.method]}, {len(maze.counts)} seeds\n{share}")
+        axes.set_title(f"{DISPLAY[of.cell.method]}, {len(maze.counts)} seeds\n{share}")
         for i, (seed, counts) in enumerate(sorted(maze.counts.items())):
             small = figure.add_subplot(grid[1 + i // across, first + i % across])
             drawing.draw_visits(small, maze, counts, size=6)
@@ -205,7 +200,7 @@ def demo_picture(runs: list[MazeRuns], path: Path, note: str) -> None:
         if maze is not None:
             drawing.draw_visits(axes, maze, maze.total)
             share = f"{right_half(maze.total):.0%} of steps in the right half"
-            axes.set_title(f"{DISPLAY[of.method]}: {share}", fontsize=10)
+            axes.set_title(f"{DISPLAY[of.cell.method]}: {share}", fontsize=10)
     for axes in [*grid[0, 3:], *grid[1, len(runs) :]]:
         axes.axis("off")
     caption(figure, note)

@@ -1,4 +1,4 @@
-"""`mppo paper figure`: a figure of the paper from our runs, as SVG and PNG."""
+"""`mppo paper table` and `mppo paper figure`: one of either by its name, from our runs."""
 
 from __future__ import annotations
 
@@ -9,13 +9,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mppo.errors import BadRequest
+from mppo.paper import claims, memory, returns, sweeps
 from mppo.paper.artefacts import known_name
 from mppo.paper.figures import curves, maze, picking
 from mppo.paper.figures.drawing import save, settings
+from mppo.paper.printed import MEMORY, TABLES
+from mppo.report.document import Document
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+DOCUMENTS: dict[str, Callable[[Path], Document]] = {
+    **{name: partial(returns.document, name) for name in TABLES},
+    **{name: partial(memory.document, name) for name in MEMORY},
+    **{name: partial(claims.of_figure, name) for name in claims.CONCLUSIONS},
+    "sweep": sweeps.document,  # any grid, whatever it was made for
+    "claims": claims.every_claim,  # what docs/results/paper.md opens with
+}
 FORMATS = (".svg", ".png")
 FIGURES: dict[str, Callable[[Path], Figure]] = {
     "figure-2": maze.returns_and_entropy,
@@ -27,6 +37,14 @@ FIGURES: dict[str, Callable[[Path], Figure]] = {
     "figure-8": partial(curves.performance, table="table-2", identifier="figure-8"),
     "figure-9": picking.picks_of_seeds,
 }
+
+
+def table(identifier: str, root: Path, form: str = "md") -> str:
+    """The page of one table from the runs below a directory; the same bytes every time."""
+    known_name(identifier, DOCUMENTS)
+    if not root.is_dir():
+        raise BadRequest(f'"{root}" is not a directory; give the --out of mppo paper run')
+    return DOCUMENTS[identifier](root).render(form)
 
 
 def figure(identifier: str, root: Path, out: Path) -> list[Path]:

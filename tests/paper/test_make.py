@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from mppo.errors import BadRequest
-from mppo.paper.tables import DOCUMENTS, table
+from mppo.paper.make import DOCUMENTS, table
 
 ROOT = Path(__file__).parents[2]
 

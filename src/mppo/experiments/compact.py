@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from mppo.errors import BadRequest
-from mppo.experiments.grid import Grid, is_grid, opened
+from mppo.experiments.grid import Grid, is_grid, opened, write_json
 from mppo.files import archive, reader
 from mppo.files.archive import Archive, Line
-from mppo.files.atomic import write_atomically
 from mppo.files.checkpoints import read_json
 from mppo.files.reader import LARGEST_RUN, LARGEST_VISITS, State, rows
 from mppo.files.run_directory import IDENTITY
@@ -72,14 +70,13 @@ def unpack(source: Path, target: Path) -> int:
     found = archive.read(source)
     if not found.runs:
         raise BadRequest(f'"{source}" holds no runs in "{archive.FILE}"')
-    for name, data in found.requests.items():
-        _write(target / "requests" / f"{name}.json", data)
-    for name, data in found.failures.items():
-        _write(target / "failures" / f"{name}.json", data)
+    for folder in ("requests", "failures"):
+        for name, data in getattr(found, folder).items():
+            write_json(target / folder / f"{name}.json", data)
     for name, line in found.runs.items():
         for part in sorted(line, key=lambda part: part == "final"):  # the end at the end
             ending = "jsonl" if archive.PARTS[part] is list else "json"
-            _write(target / "runs" / name / f"{part}.{ending}", line[part])
+            write_json(target / "runs" / name / f"{part}.{ending}", line[part])
     return len(found.runs)
 
 
@@ -159,12 +156,3 @@ def _difference(part: str, old: Any, new: Any) -> str:
 def _label(line: Line) -> str:
     words = (line["run"].get(name, "?") for name in ("method_name", "env", "seed", "steps"))
     return "{} on {}, seed {}, {} steps".format(*words)
-
-
-def _write(path: Path, data: Any) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    if path.suffix == ".jsonl":
-        text = "".join(json.dumps(row, separators=(",", ":")) + "\n" for row in data)
-    else:
-        text = json.dumps(data, indent=1) + "\n"
-    write_atomically(path, text.encode())

@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from mppo.errors import CheckpointError, RunLocked, StorageFault
+from mppo.errors import BadRequest, CheckpointError, RunLocked, StorageFault
 
 RESERVE = 100 << 20  # bytes that must stay free beside what a run is known to write
 PATIENCE = 1.0  # seconds that the holder of a lock has to put itself down
@@ -67,6 +67,14 @@ def write_atomically(path: Path, content: bytes) -> None:
             with contextlib.suppress(OSError):
                 os.unlink(temporary)
             raise
+
+
+def make_folder(path: Path, within: Path | None = None) -> None:
+    """Make a directory; where that cannot be, BadRequest names it, or the one it is within."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise BadRequest(f'cannot write to "{within or path}": {error.strerror}') from error
 
 
 def present(path: Path) -> bool:

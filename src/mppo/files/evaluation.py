@@ -15,3 +15,9 @@ class Evaluation:
     """Episodes with sampled actions."""
     deterministic_episodes: int = 10
     """Episodes with the most likely actions, logged beside; 0 leaves them out."""
+
+    def due(self, iteration: int, batch: int) -> bool:
+        """At the first iteration's end at or after each multiple of the interval."""
+        if not self.every or not iteration:
+            return False
+        return iteration * batch // self.every > (iteration - 1) * batch // self.every

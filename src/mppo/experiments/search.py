@@ -108,6 +108,9 @@ def _search(data: dict[str, Any], canonical: Canonical) -> Search:
     base = settings.overridden(settings.method_named(words["method"]), frozen(fixed))
     steps = whole(data.get("steps"), "steps", 1)
     kwargs = data.get("env_kwargs", {})
+    tables = _tables(data.get("space", {}))
+    if not tables:
+        raise BadRequest('"space" is empty; name at least one field with low and high, or choices')
     found = Search(
         method=words["method"],
         env=canonical(words["env"], kwargs, wrappers),
@@ -121,9 +124,13 @@ def _search(data: dict[str, Any], canonical: Canonical) -> Search:
         pruning=_one_of(data.get("pruning", True), "pruning", (True, False)),
         evaluation=_evaluation(data.get("evaluation", {}), steps),
         fixed=fixed,
-        space=_space(data.get("space", {}), base),
+        space={name: _range(name, table, base) for name, table in tables.items()},
     )
-    _check(found)
+    # a trial may not ask for batches that are larger than the budget
+    said = found.space.get("batch_size", Choices((found.with_fields({}).batch_size,)))
+    largest = said.high if isinstance(said, Numbers) else max(said.values)
+    if found.steps < largest:
+        raise BadRequest(f"steps is {found.steps}, which is below one batch of {largest:g}")
     return found
 
 
@@ -144,13 +151,6 @@ def _evaluation(given: dict[str, Any], steps: int) -> Evaluation:
     only_known(given, "evaluation", KEYS)
     every = whole(given.get("every", max(1, steps // EVALUATIONS)), "every", 1)
     return Evaluation(every, whole(given.get("episodes", 10), "episodes", 1), 0)
-
-
-def _space(given: dict[str, Any], base: Method) -> dict[str, Numbers | Choices]:
-    tables = _tables(given)
-    if not tables:
-        raise BadRequest('"space" is empty; name at least one field with low and high, or choices')
-    return {name: _range(name, table, base) for name, table in tables.items()}
 
 
 def _tables(given: dict[str, Any], prefix: str = "") -> dict[str, Any]:
@@ -197,11 +197,3 @@ def _value(base: Method, name: str) -> Any:
         return attrgetter(name)(base)
     except AttributeError:
         return settings.overridden(base, {name: None})
-
-
-def _check(found: Search) -> None:
-    """A trial may not ask for batches that are larger than the budget."""
-    said = found.space.get("batch_size", Choices((found.with_fields({}).batch_size,)))
-    largest = said.high if isinstance(said, Numbers) else max(said.values)
-    if found.steps < largest:
-        raise BadRequest(f"steps is {found.steps}, which is below one batch of {largest:g}")

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import json
 import math
-import os
 import warnings
 from pathlib import Path
 from typing import Any
@@ -15,6 +13,7 @@ import numpy as np
 
 from mppo.errors import BadRequest
 from mppo.experiments.search import Choices, Numbers, Search
+from mppo.files.atomic import turn
 
 STARTUP_TRIALS = 5  # that are never given up
 WARM_UP = 0.2  # of the evaluations, before which no trial is given up
@@ -34,15 +33,14 @@ class _JournalLock:
     """What Optuna takes for a lock of its journal: one that the kernel ends with its holder."""
 
     def __init__(self, file: Path):
-        self._file, self._descriptor = file, -1
+        self._file, self._held = file, contextlib.ExitStack()
 
     def acquire(self) -> bool:
-        self._descriptor = os.open(self._file, os.O_RDWR | os.O_CREAT, 0o644)
-        fcntl.flock(self._descriptor, fcntl.LOCK_EX)
+        self._held.enter_context(turn(self._file))
         return True
 
     def release(self) -> None:
-        os.close(self._descriptor)
+        self._held.close()
 
 
 def opened_study(search: Search, root: Path) -> Any:

@@ -160,16 +160,11 @@ def _calls(value: Any) -> bool:
     if not isinstance(value, str):
         return False
     name, *rest = value.split(":")
-    return name not in (*SHAPES, "constant") and not all(map(_is_number, rest))
-
-
-def _is_number(text: str) -> bool:
-    """Whether it is a number: after a colon, that is a misspelt schedule and no function."""
     try:
-        float(text)
+        _ = [float(text) for text in rest]  # with numbers it is a misspelt schedule, no function
     except ValueError:
-        return False
-    return True
+        return name not in (*SHAPES, "constant")
+    return False
 
 
 def settings_of(component: Any, prefix: str = "") -> dict[str, Any]:

@@ -270,8 +270,6 @@ def _check_type(target: Any, name: str, value: Any) -> None:
             isinstance(value, int | float | str | Schedule | Called) or callable(value)
         ):
             raise BadRequest(f"{name} is {value!r}; it must be a number or a schedule")
-        if isinstance(value, float) and not math.isfinite(value):
-            raise BadRequest(f"{name} is {value!r}; it must be finite")
     elif typing.get_origin(wanted) is typing.Literal:
         allowed = typing.get_args(wanted)
         if value not in allowed:
@@ -283,9 +281,9 @@ def _check_type(target: Any, name: str, value: Any) -> None:
         if not fits or (wanted is not bool and isinstance(value, bool)):
             why = no_schedule(name, value)
             raise BadRequest(f"{name} is {value!r}; it must be a {wanted.__name__}{why}")
-        if isinstance(value, float) and not math.isfinite(value):
-            raise BadRequest(f"{name} is {value!r}; it must be finite")
     elif (
         isinstance(wanted, types.UnionType) and isinstance(value, str) and not _fits(value, wanted)
     ):
         raise BadRequest(f"{name} is {value!r}; give a component")
+    if wanted in (Rate, int, float) and isinstance(value, float) and not math.isfinite(value):
+        raise BadRequest(f"{name} is {value!r}; it must be finite")

@@ -119,9 +119,8 @@ def _kept(line: Line, metrics: bool) -> Line:
     """What of a run is kept: the rows of metrics with the fields that are shown, or none."""
     kept = {part: line[part] for part in archive.PARTS if part in line and part != "metrics"}
     if metrics and line.get("metrics"):
-        kept["metrics"] = [
-            {name: row[name] for name in METRICS if name in row} for row in line["metrics"]
-        ]
+        shown = lambda row: {name: row[name] for name in METRICS if name in row}
+        kept["metrics"] = list(map(shown, line["metrics"]))
     return kept
 
 

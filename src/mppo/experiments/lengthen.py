@@ -62,12 +62,9 @@ def _taken_over(source: Path, target: Path, run: RunSpec, iterations: int) -> bo
     logs = {name: _log(source, name, found.data["offsets"]) for name in LOGS}
     if not run.evaluation.due(iterations, run.batch_size):
         logs["evaluations.jsonl"] = _without_last(logs["evaluations.jsonl"], iterations, run)
-    data = found.data | {
-        "offsets": {name: len(content) for name, content in logs.items()},
-        "logs_sha256": {
-            name: hashlib.sha256(content).hexdigest() for name, content in logs.items()
-        },
-    }
+    offsets = {name: len(content) for name, content in logs.items()}
+    hashes = {name: hashlib.sha256(content).hexdigest() for name, content in logs.items()}
+    data = found.data | {"offsets": offsets, "logs_sha256": hashes}
     folder = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
     try:
         folder.chmod(0o755)

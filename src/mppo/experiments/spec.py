@@ -130,10 +130,9 @@ def spec(
             f"{name} on {env}: seed is {seed}; it must be from 0 to {LARGEST} (2^63 - 1)"
         )
     known = settings.name_of(method)
+    name = name if known == "custom" else known
     pairs = tuple(sorted(frozen(env_kwargs or {}).items()))
-    return RunSpec(
-        name if known == "custom" else known, method, env, pairs, seed, steps, evaluation, wrappers
-    )
+    return RunSpec(name, method, env, pairs, seed, steps, evaluation, wrappers)
 
 
 def _beyond_defaults(component: Any) -> dict[str, Any]:

@@ -72,10 +72,8 @@ class History(NamedTuple):
         """The rows of the iterations before this one."""
         metrics = [row for row in self.metrics if row["iteration"] < iteration]
         steps = metrics[-1]["steps"] if metrics else 0
-        timing, evaluations = (
-            [row for row in log if row["steps"] <= steps] for log in (self.timing, self.evaluations)
-        )
-        return History(metrics, timing, evaluations)
+        reached = lambda log: [row for row in log if row["steps"] <= steps]
+        return History(metrics, reached(self.timing), reached(self.evaluations))
 
 
 def history(path: PathLike, notes: Notes | None = None) -> History:

@@ -88,11 +88,7 @@ class Collector:
         self.envs.close()
 
     def __call__(
-        self,
-        actor: Actor | Sequence[Actor],
-        path: int,
-        iteration: int,
-        rows: Buffers | None = None,
+        self, actor: Actor | Sequence[Actor], path: int, iteration: int, rows: Buffers | None = None
     ) -> Trajectories:
         """Trajectories of the actor, or of one actor in each environment.
 

@@ -132,9 +132,8 @@ class Run:
 
     def iterate(self) -> Row:
         """One iteration of Algorithm 1 and its row, of plain values."""
-        measuring = self.iteration < self.method.paths and (
-            getattr(self.method.picking, "start", None) == "evaluate"
-        )
+        start = getattr(self.method.picking, "start", None)
+        measuring = self.iteration < self.method.paths and start == "evaluate"
         learn = self.programs.measure_only if measuring else self.programs.learn
         now = validation.rates_at(self.method, self.iteration / self.iterations)
         if now and not measuring:

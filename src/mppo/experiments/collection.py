@@ -158,18 +158,16 @@ def _order(record: Record) -> tuple:
     return record.env, record.method, settings, kwargs, record.seed, record.steps, where
 
 
-def _whole(value: Any, below: int = LARGEST) -> int:
-    """A whole number from 0 to below a bound; anything else is a ValueError."""
+def _whole(value: Any, below: int = LARGEST) -> None:
+    """Raise unless it is a whole number from 0 to below a bound."""
     if type(value) is not int or not 0 <= value < below:
         raise ValueError(f"{value!r} is not a whole number from 0 to {below - 1}")
-    return value
 
 
-def _real(value: Any) -> float:
-    """A finite number."""
+def _real(value: Any) -> None:
+    """Raise unless it is a finite number."""
     if type(value) not in (int, float) or not math.isfinite(value):
         raise ValueError(f"{value!r} is not a finite number")
-    return float(value)
 
 
 def _evaluation(row: Row, paths: int) -> None:

@@ -161,8 +161,7 @@ def tensors(policy: Described) -> dict[str, np.ndarray]:
     for n, (weights, biases) in enumerate(policy.layers):
         found |= {f"layers.{n}.weights": weights, f"layers.{n}.biases": biases}
     for n, part in enumerate(policy.parts):
-        ends = {"low": part.low, "high": part.high, "start": part.start}
-        found |= {f"action.{n}.{name}": array for name, array in ends.items()}
+        found |= {f"action.{n}.{name}": getattr(part, name) for name in ("low", "high", "start")}
     return {name: np.ascontiguousarray(array) for name, array in found.items()}
 
 

@@ -24,18 +24,11 @@ _ARRAYS = re.compile(r"(\d{9})\.safetensors")
 _SUFFIXES = (".safetensors", ".json")  # the manifest moves last: until then it is looked at again
 
 
-class Refused(NamedTuple):
-    """A checkpoint that the run does not go on from."""
-
-    number: int
-    reason: str  # names the file
-
-
 class Choice(NamedTuple):
     """The checkpoint to go on from, None for the beginning, and the newer ones that are not."""
 
     found: Checkpoint | None
-    refused: list[Refused]
+    refused: dict[int, str]  # by number, the reason, which names the file
 
 
 def choose(path: Path, logs: Sequence[str], restore: Callable[[Checkpoint], Any]) -> Choice:
@@ -46,7 +39,7 @@ def choose(path: Path, logs: Sequence[str], restore: Callable[[Checkpoint], Any]
     """
     folder = path / "checkpoints"
     numbers, bare = _listed(folder)
-    refused: list[Refused] = []
+    refused: dict[int, str] = {}
     for number in numbers:
         try:
             found = checkpoints.load(folder, number)
@@ -54,14 +47,12 @@ def choose(path: Path, logs: Sequence[str], restore: Callable[[Checkpoint], Any]
             restore(found)
         except CheckpointError as error:
             reason, file = str(error), folder / f"{number:09d}.json"
-            named = str(path) in reason
-            refused.append(Refused(number, reason if named else f'"{file}": {reason}'))
+            refused[number] = reason if str(path) in reason else f'"{file}": {reason}'
         else:
             return Choice(found, refused)
-    torn = [Refused(n, f'"{folder / f"{n:09d}.safetensors"}" has no manifest') for n in bare]
+    torn = {n: f'"{folder / f"{n:09d}.safetensors"}" has no manifest' for n in bare}
     if numbers or len(bare) > 1:
-        reasons = "; ".join(one.reason for one in (refused or torn))
-        raise none_good(path, f"no checkpoint is good: {reasons}")
+        raise none_good(path, f"no checkpoint is good: {'; '.join((refused or torn).values())}")
     return Choice(None, torn)
 
 

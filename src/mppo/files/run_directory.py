@@ -106,15 +106,15 @@ class RunDirectory:
     def _go_on_from(self, choice: recovery.Choice) -> None:
         """Put out of the way what is refused, and cut the logs back to what is not."""
         done = 0 if choice.found is None else choice.found.data["iteration"]
-        for one in choice.refused:
+        for number, reason in choice.refused.items():
             place = None
             try:
-                place = recovery.set_aside(self.path, one.number)
+                place = recovery.set_aside(self.path, number)
             except (StorageFault, CheckpointError):  # it stays, since it cannot be moved now
-                self._left.append(one.number)
-            self.event("checkpoint refused", number=one.number, reason=one.reason, moved_to=place)
+                self._left.append(number)
+            self.event("checkpoint refused", number=number, reason=reason, moved_to=place)
         if choice.found is not None and choice.refused:
-            self.refused = [one.reason for one in choice.refused]
+            self.refused = list(choice.refused.values())
             where = "left where it is" if self._left else "moved to checkpoints/refused"
             self.passed_over = (
                 f'"{self.path}" goes on from checkpoint {done}; passed over and {where}: '

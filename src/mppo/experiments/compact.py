@@ -49,7 +49,7 @@ def compact(source: Path, target: Path, metrics: bool = True) -> Copied:
         counts[state] += 1
         if state is State.FINISHED:
             line = _kept(content, metrics)
-            runs[name] = _joined(runs.get(name, {}), line, f"{_label(line)} ({name})", target)
+            runs[name] = _joined(runs.get(name, {}), line, name, target)
             failures.pop(name, None)
         elif state is State.FAILED and name not in runs:
             failures[name] = content
@@ -84,8 +84,9 @@ def _contents(source: Path) -> Iterator[tuple[str, State, Line]]:
     """Every run of a grid, or of a folder of runs: name, how it stands, what it holds."""
     if not source.is_dir() or (not is_grid(source) and not any(source.glob("*/run.json"))):
         opened(source)  # says what is wrong
-    grid, stored = Grid(source), archive.read(source).runs
+    grid, alone = Grid(source), dict(archive.read(source).runs)
     for run in grid.entries():
+        alone.pop(run.run_id, None)
         state, directory = grid.state(run), grid.directory(run)
         if state is State.FINISHED:
             yield run.run_id, state, reader.archived(directory) or _read(directory)
@@ -93,9 +94,8 @@ def _contents(source: Path) -> Iterator[tuple[str, State, Line]]:
             failure = grid.failure(run) if state is State.FAILED else None
             content = {} if failure is None else {"run": run.label, **failure._asdict()}
             yield run.run_id, state, content
-    asked_for = {run.run_id for run in grid.entries()}
-    for name in sorted(set(stored) - asked_for):
-        yield name, State.FINISHED, stored[name]
+    for name in sorted(alone):  # nobody asks for it here
+        yield name, State.FINISHED, alone[name]
     for file in sorted(source.glob("*/run.json")):
         finished = reader.finished(file.parent)
         state = State.FINISHED if finished else State.UNFINISHED
@@ -124,13 +124,15 @@ def _kept(line: Line, metrics: bool) -> Line:
     return kept
 
 
-def _joined(old: Line, new: Line, label: str, target: Path) -> Line:
+def _joined(old: Line, new: Line, name: str, target: Path) -> Line:
     """Both together; where they contradict each other they are refused."""
+    words = (new["run"].get(word, "?") for word in ("method_name", "env", "seed", "steps"))
+    label = "{} on {}, seed {}, {} steps".format(*words)
     for part in old.keys() & new.keys():
         if where := _difference(part, old[part], new[part]):
             raise BadRequest(
-                f'"{target / archive.FILE}" holds {label} with another {where}; nothing was '
-                "changed. Choose another --out, or remove the file there to begin it anew"
+                f'"{target / archive.FILE}" holds {label} ({name}) with another {where}; nothing '
+                "was changed. Choose another --out, or remove the file there to begin it anew"
             )
     return {**old, **new}
 
@@ -150,8 +152,3 @@ def _difference(part: str, old: Any, new: Any) -> str:
             if before[name] != now[name]:
                 return f"{name} in row {number} of {part}"
     return ""
-
-
-def _label(line: Line) -> str:
-    words = (line["run"].get(name, "?") for name in ("method_name", "env", "seed", "steps"))
-    return "{} on {}, seed {}, {} steps".format(*words)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable
-from dataclasses import asdict
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -66,16 +65,11 @@ class Search(NamedTuple):
 
     def config(self, values: dict[str, Any], seed: int = 0) -> str:
         """The TOML that `mppo train --config` takes, with these values."""
-        run = {"steps": self.steps, "seed": seed, **self.eval_options}
+        run: dict[str, Any] = {"steps": self.steps, "seed": seed, **self.evaluation.options}
         if self.wrappers:
             run["wrappers"] = list(self.wrappers)
         method = self.with_fields(values)
         return written(Config(self.method, self.env, self.env_kwargs, run | settings_of(method)))
-
-    @property
-    def eval_options(self) -> dict[str, Any]:
-        """How runs are evaluated, as options of training."""
-        return {f"eval_{name}": n for name, n in asdict(self.evaluation).items()}
 
     def as_json(self) -> dict[str, Any]:
         """All that must stay the same when a search goes on; only the number of trials may grow."""

@@ -90,9 +90,8 @@ class RunSpec:
 
     def arguments(self) -> list[str]:
         """The words after `mppo` that train this run; only `--out` is missing."""
-        asked = {f"eval_{name}": n for name, n in dataclasses.asdict(self.evaluation).items()}
         words = ["train", self.name, self.env]
-        words += flags({"seed": self.seed, "steps": self.steps, **asked})
+        words += flags({"seed": self.seed, "steps": self.steps, **self.evaluation.options})
         words += env_flags(dict(self.env_kwargs))
         words += ["--wrappers", *self.wrappers] if self.wrappers else []
         return words + flags(self.overrides)

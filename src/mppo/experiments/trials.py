@@ -226,7 +226,7 @@ class Trials:
     def _train(self, method: Any, seed: int, folder: Path, reports: Reports) -> list[Row]:
         search = self.search
         around = tuple(map(imported_wrapper, search.wrappers))
-        sizes = {"steps": search.steps, "seed": seed, **search.eval_options}
+        sizes: Any = {"steps": search.steps, "seed": seed, **search.evaluation.options}
         options = Options(out=folder, wrappers=around, **sizes)
         with warnings.catch_warnings():
             if reports.trial.number:  # what is to be said of all trials was said of the first

@@ -85,8 +85,7 @@ class LocalWorkers:
                 child.process.wait()
         finally:
             for child in self.children.values():
-                if child.process.poll() is None:
-                    child.process.kill()
+                child.process.kill()  # nothing happens to one that has ended
                 child.errors.close()
             self.children.clear()
 

@@ -120,13 +120,7 @@ def _of_a_run(content: bytes, allow_imports: bool) -> Config:
         )
     old = described(data, allow_imports)
     name = old.method_name if old.method_name in METHODS else nearest(data["method"])
-    run: dict[str, Any] = {
-        "steps": old.steps,
-        "seed": old.seed,
-        "eval_every": old.evaluation.every,
-        "eval_episodes": old.evaluation.episodes,
-        "eval_deterministic_episodes": old.evaluation.deterministic_episodes,
-    }
+    run: dict[str, Any] = {"steps": old.steps, "seed": old.seed, **old.evaluation.options}
     if data.get("wrappers"):
         run["wrappers"] = data["wrappers"]
     changed = compare(METHODS[name], old.method)
@@ -207,10 +201,8 @@ def written(config: Config) -> str:
     clip = 0.1
     <BLANKLINE>
     """
-    tables: dict[str, dict[str, Any]] = {"": {"config": FORMAT}}
-    for name in ("method", "env"):
-        if getattr(config, name) is not None:
-            tables[""][name] = getattr(config, name)
+    words = {"config": FORMAT, "method": config.method, "env": config.env}
+    tables: dict[str, dict[str, Any]] = {"": {n: v for n, v in words.items() if v is not None}}
     for name, value in config.settings.items():
         table, _, field = name.rpartition(".")
         if name in COMPONENTS:

@@ -189,8 +189,7 @@ def finished(path: PathLike) -> bool:
 
 def archived(path: PathLike) -> Row:
     """The parts of a run that lies in the archive of its grid; a directory of the run wins."""
-    path = Path(path)
-    return _archive_of(path).runs.get(path.name, {})
+    return _archive_of(Path(path)).runs.get(Path(path).name, {})
 
 
 def ended(path: Path) -> bool:

@@ -119,8 +119,7 @@ def find(method: str, env: Any, env_kwargs: dict[str, Any] | None = None) -> Tun
         return max(said, key=lambda one: len(one.env_kwargs))
     if not there:
         known = sorted({short(one.env) for one in entries()})
-        listed = f"There are some for {', '.join(known)}"
-        hint = did_you_mean(short(env), known, listed)
+        hint = did_you_mean(short(env), known, f"There are some for {', '.join(known)}")
         raise BadRequest(f'there are no tuned settings for "{env}"{hint}')
     names = sorted({one.method for one in there})
     raise BadRequest(
@@ -172,10 +171,9 @@ def settings_line(tuned: Tuned) -> str:
 
 def as_config(tuned: Tuned) -> config_file.Config:
     """An entry as settings from a file."""
-    run: dict[str, Any] = {"steps": tuned.steps}
-    if tuned.wrappers:
-        run["wrappers"] = list(tuned.wrappers)
-    return config_file.Config(tuned.method, tuned.env, {}, run | tuned.settings)
+    wrappers = {"wrappers": list(tuned.wrappers)} if tuned.wrappers else {}
+    run = {"steps": tuned.steps, **wrappers, **tuned.settings}
+    return config_file.Config(tuned.method, tuned.env, {}, run)
 
 
 def written(those: Sequence[Tuned]) -> str:

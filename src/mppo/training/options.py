@@ -68,7 +68,7 @@ class Options:
     def among(cls, given: Mapping[str, Any]) -> Options:
         """The options among names and values; a list becomes a tuple."""
         names = {one.name for one in fields(cls)} & given.keys()
-        frozen = lambda value: tuple(value) if isinstance(value, list) else value
+        frozen: Callable[[Any], Any] = lambda one: tuple(one) if isinstance(one, list) else one
         return cls(**{name: frozen(given[name]) for name in names})
 
     @property

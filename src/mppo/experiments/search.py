@@ -91,7 +91,9 @@ def read(path: Path, canonical: Canonical) -> Search:
 
 def _search(data: dict[str, Any], canonical: Canonical) -> Search:
     only_known(data, "the file", KEYS)
-    words = {name: _word(data, name) for name in ("method", "env")}
+    for name in ("method", "env"):
+        if not isinstance(data.get(name), str):
+            raise BadRequest(f'"{name}" is {data.get(name)!r}; it must be a word')
     for name in ("env_kwargs", "set", "space", "evaluation"):
         if not isinstance(data.get(name, {}), dict):
             raise BadRequest(f'"{name}" is {data[name]!r}; it must be a table')
@@ -99,15 +101,15 @@ def _search(data: dict[str, Any], canonical: Canonical) -> Search:
     if not isinstance(wrappers, list) or not all(isinstance(one, str) for one in wrappers):
         raise BadRequest(f'"wrappers" is {wrappers!r}; give a list of module:callable')
     fixed = settings.by_dotted_name(data.get("set", {}))
-    base = settings.overridden(settings.method_named(words["method"]), frozen(fixed))
+    base = settings.overridden(settings.method_named(data["method"]), frozen(fixed))
     steps = whole(data.get("steps"), "steps", 1)
     kwargs = data.get("env_kwargs", {})
     tables = _tables(data.get("space", {}))
     if not tables:
         raise BadRequest('"space" is empty; name at least one field with low and high, or choices')
     found = Search(
-        method=words["method"],
-        env=canonical(words["env"], kwargs, wrappers),
+        method=data["method"],
+        env=canonical(data["env"], kwargs, wrappers),
         env_kwargs=kwargs,
         wrappers=tuple(wrappers),
         steps=steps,
@@ -126,12 +128,6 @@ def _search(data: dict[str, Any], canonical: Canonical) -> Search:
     if found.steps < largest:
         raise BadRequest(f"steps is {found.steps}, which is below one batch of {largest:g}")
     return found
-
-
-def _word(data: dict[str, Any], name: str) -> str:
-    if not isinstance(data.get(name), str):
-        raise BadRequest(f'"{name}" is {data.get(name)!r}; it must be a word')
-    return data[name]
 
 
 def _one_of(value: Any, name: str, allowed: tuple[Any, ...]) -> Any:
@@ -170,7 +166,11 @@ def _range(name: str, table: Any, base: Method) -> Numbers | Choices:
     ends = [table.get("low"), table.get("high")]
     if any(type(end) not in (int, float) or not math.isfinite(end) for end in ends):
         raise BadRequest(f"{where} is {table!r}; give low and high, two numbers, or choices")
-    is_whole = type(_value(base, name)) is int
+    try:
+        now = attrgetter(name)(base)
+    except AttributeError:
+        now = settings.overridden(base, {name: None})  # refuses the name, with a suggestion
+    is_whole = type(now) is int
     read_end = (lambda end: whole(end, where, 0)) if is_whole else float
     low, high = map(read_end, ends)
     log, step = _one_of(table.get("log", False), f"{where}.log", (True, False)), table.get("step")
@@ -183,11 +183,3 @@ def _range(name: str, table: Any, base: Method) -> Numbers | Choices:
     for end in (low, high):
         settings.overridden(base, {name: end})
     return Numbers(low, high, log, read_end(step) if step is not None else None, is_whole)
-
-
-def _value(base: Method, name: str) -> Any:
-    """The field's value now; where there is no such field, a refusal with a suggestion."""
-    try:
-        return attrgetter(name)(base)
-    except AttributeError:
-        return settings.overridden(base, {name: None})

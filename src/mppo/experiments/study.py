@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from mppo.errors import BadRequest
-from mppo.experiments.search import Choices, Numbers, Search
+from mppo.experiments.search import Choices, Search
 from mppo.files.atomic import turn
 
 STARTUP_TRIALS = 5  # that are never given up
@@ -91,16 +91,16 @@ def asked_values(search: Search, asked: dict[str, Any]) -> dict[str, Any]:
 
 def distributions(search: Search) -> dict[str, Any]:
     """What may be asked of each field, in Optuna's words."""
-    kinds = optuna().distributions
-    return {name: _distribution(one, kinds) for name, one in search.space.items()}
-
-
-def _distribution(one: Numbers | Choices, kinds: Any) -> Any:
-    if isinstance(one, Choices):
-        return kinds.CategoricalDistribution([_as_choice(value) for value in one.values])
-    if one.whole:
-        return kinds.IntDistribution(int(one.low), int(one.high), one.log, int(one.step or 1))
-    return kinds.FloatDistribution(one.low, one.high, one.log, one.step)
+    kinds, found = optuna().distributions, {}
+    for name, one in search.space.items():
+        if isinstance(one, Choices):
+            made = kinds.CategoricalDistribution([_as_choice(value) for value in one.values])
+        elif one.whole:
+            made = kinds.IntDistribution(int(one.low), int(one.high), one.log, int(one.step or 1))
+        else:
+            made = kinds.FloatDistribution(one.low, one.high, one.log, one.step)
+        found[name] = made
+    return found
 
 
 def _as_choice(value: Any) -> Any:

@@ -92,15 +92,10 @@ class Trials:
         make_folder(self.root)
         with turn(self.root / "turn"):
             self.study = opened_study(self.search, self.root)
-            self._refuse_other()
-
-    def _refuse_other(self) -> None:
-        """Raise if the directory holds another search."""
-        wanted = self.search.as_json()
-        there = self.study.user_attrs.get("search")
-        if there is None:
-            self.study.set_user_attr("search", wanted)
-            return
+            wanted = self.search.as_json()
+            if "search" not in self.study.user_attrs:
+                self.study.set_user_attr("search", wanted)
+        there = self.study.user_attrs["search"]
         for name, value in wanted.items():
             if there.get(name) != value:
                 before, now = json.dumps(there.get(name)), json.dumps(value)

@@ -75,11 +75,6 @@ def _is_key(leaf: Any) -> bool:
     return jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key)
 
 
-def as_bytes(tree: PyTree) -> bytes:
-    """A tree as the content of a safetensors file."""
-    return safetensors.numpy.save(named_arrays(tree, ""))
-
-
 def digest(arrays: dict[str, np.ndarray]) -> str:
     """SHA-256 over names, types, shapes and bytes: equal exactly if all bits are."""
     total = hashlib.sha256()

@@ -115,19 +115,16 @@ def spec(
     'mp-trpo paths=4 picking.alpha=0.0 on Maze-v0, seed 0'
     """
     method = _settled(settings.overridden(settings.method_named(name), frozen(overrides or {})))
-    if steps < method.batch_size:
+    where, batch = f"{name} on {env}", method.batch_size
+    if steps < batch:
+        raise BadRequest(f"{where}: steps is {steps}, which is below one batch of {batch}")
+    if method.envs and batch % method.envs:
         raise BadRequest(
-            f"{name} on {env}: steps is {steps}, which is below one batch of {method.batch_size}"
-        )
-    if method.envs and method.batch_size % method.envs:
-        raise BadRequest(
-            f"{name} on {env}: a batch of {method.batch_size} steps cannot be shared by "
-            f"{method.envs} environments; choose envs so that it divides batch_size"
+            f"{where}: a batch of {batch} steps cannot be shared by {method.envs} environments; "
+            "choose envs so that it divides batch_size"
         )
     if not 0 <= seed <= LARGEST:
-        raise BadRequest(
-            f"{name} on {env}: seed is {seed}; it must be from 0 to {LARGEST} (2^63 - 1)"
-        )
+        raise BadRequest(f"{where}: seed is {seed}; it must be from 0 to {LARGEST} (2^63 - 1)")
     known = settings.name_of(method)
     name = name if known == "custom" else known
     pairs = tuple(sorted(frozen(env_kwargs or {}).items()))

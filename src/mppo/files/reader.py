@@ -78,8 +78,7 @@ class History(NamedTuple):
 
 def history(path: PathLike, notes: Notes | None = None) -> History:
     """All rows that a run directory holds now."""
-    logs = {name: rows(path, f"{name}.jsonl", notes) for name in History._fields}
-    return History(**logs)
+    return History(*(rows(path, f"{name}.jsonl", notes) for name in History._fields))
 
 
 def rows(path: PathLike, name: str, notes: Notes | None = None) -> list[Row]:

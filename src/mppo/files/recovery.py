@@ -21,7 +21,6 @@ from mppo.files.checkpoints import Checkpoint, read_bytes
 from mppo.files.reader import LARGEST_LOG
 
 _ARRAYS = re.compile(r"(\d{9})\.safetensors")
-_SUFFIXES = (".safetensors", ".json")  # the manifest moves last: until then it is looked at again
 
 
 class Choice(NamedTuple):
@@ -68,7 +67,8 @@ def none_good(path: Path, why: str) -> CheckpointError:
 def set_aside(path: Path, number: int) -> str:
     """Move the files of a checkpoint to `checkpoints/refused`; returns where they are now."""
     folder = path / "checkpoints"
-    files = [folder / f"{number:09d}{suffix}" for suffix in _SUFFIXES]
+    # the manifest moves last: until then it is looked at again
+    files = [folder / f"{number:09d}{suffix}" for suffix in (".safetensors", ".json")]
     files = [file for file in files if present(file)]  # an earlier attempt may have moved some
     with reported(folder / "refused"):
         targets = moved(files, folder / "refused")

@@ -39,15 +39,19 @@ class Workers(Protocol):
 
     def room(self, running: int) -> bool:
         """Whether one more run can be started now."""
+        ...
 
     def start(self, run: RunSpec, words: list[str]) -> None:
         """Begin `mppo WORDS` for a run."""
+        ...
 
     def ended(self) -> list[Ended]:
         """Wait for a moment; the runs that ended since the last call."""
+        ...
 
     def stop(self) -> None:
         """Ask all runs to save and end, and wait for them."""
+        ...
 
 
 class Decision(Enum):

@@ -132,7 +132,7 @@ def _method(given: Any) -> list[tuple[str, dict[str, Any]]]:
     if not isinstance(name, str):
         raise BadRequest(f"a method is {given!r}; it needs a name, and may have set and vary")
     method_named(name)
-    tables = {key: table.get(key, {}) for key in ("set", "vary")}
+    tables: dict[str, Any] = {key: table.get(key, {}) for key in ("set", "vary")}
     for key, fields in tables.items():
         if not isinstance(fields, dict):
             raise BadRequest(f'"{key}" is {fields!r}; it must be a table of fields')

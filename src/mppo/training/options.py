@@ -68,8 +68,9 @@ class Options:
     def among(cls, given: Mapping[str, Any]) -> Options:
         """The options among names and values; a list becomes a tuple."""
         names = {one.name for one in fields(cls)} & given.keys()
-        frozen: Callable[[Any], Any] = lambda one: tuple(one) if isinstance(one, list) else one
-        return cls(**{name: frozen(given[name]) for name in names})
+        frozen = lambda value: tuple(value) if isinstance(value, list) else value
+        values: dict[str, Any] = {name: frozen(given[name]) for name in names}
+        return cls(**values)
 
     @property
     def evaluation(self) -> Evaluation:

@@ -183,11 +183,9 @@ class ProgressBar(Callback):
 
         columns = [*Progress.get_default_columns()[:3], TextColumn("{task.fields[said]}")]
         self._progress = Progress(*columns, TimeRemainingColumn())
-        run = self.training.run
+        run, done = self.training.run, self.num_timesteps
         total = run.iterations * run.method.batch_size
-        self._task: Any = self._progress.add_task(
-            "steps", total=total, completed=self.num_timesteps, said=""
-        )
+        self._task: Any = self._progress.add_task("steps", total=total, completed=done, said="")
         self._progress.start()
 
     def on_iteration(self, row: Row) -> None:

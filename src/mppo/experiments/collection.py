@@ -117,7 +117,7 @@ def _archived(root: Path, there: set[Path]) -> list[Record]:
     folders = [root, *(entry for entry in sorted(root.iterdir()) if entry.is_dir())]
     runs = ((folder, *item) for folder in folders for item in archive.read(folder).runs.items())
     places = ((folder / "runs" / name, line) for folder, name, line in runs)
-    return [_described(path, line["run"]) for path, line in places if path not in there]
+    return [_record(path, line["run"]) for path, line in places if path not in there]
 
 
 def _requested(root: Path, there: set[Path]) -> list[Record]:
@@ -127,17 +127,15 @@ def _requested(root: Path, there: set[Path]) -> list[Record]:
         runs = request.get("runs")
         for name, run in sorted(runs.items()) if isinstance(runs, dict) else ():
             wanted[root / "runs" / Path(name).name] = run if isinstance(run, dict) else {}
-    return [_described(path, run) for path, run in wanted.items() if path not in there]
+    return [_record(path, run) for path, run in wanted.items() if path not in there]
 
 
-def _record(directory: Path) -> Record:
+def _record(directory: Path, run: Row | None = None) -> Record:
+    """The record of a run with this description, by default the one in its directory."""
     try:
-        return _described(directory, read_json(directory / "run.json", LARGEST_RUN))
+        run = read_json(directory / "run.json", LARGEST_RUN) if run is None else run
     except CheckpointError as error:
         return _damaged(directory, str(error))
-
-
-def _described(directory: Path, run: Row) -> Record:
     for name, kind in FIELDS.items():
         if not isinstance(run.get(name), kind):
             return _damaged(directory, f'no valid "{name}"')
@@ -158,18 +156,16 @@ def _order(record: Record) -> tuple:
     return record.env, record.method, settings, kwargs, record.seed, record.steps, where
 
 
-def _whole(value: Any, below: int = LARGEST) -> int:
-    """A whole number from 0 to below a bound; anything else is a ValueError."""
+def _whole(value: Any, below: int = LARGEST) -> None:
+    """Raise unless it is a whole number from 0 to below a bound."""
     if type(value) is not int or not 0 <= value < below:
         raise ValueError(f"{value!r} is not a whole number from 0 to {below - 1}")
-    return value
 
 
-def _real(value: Any) -> float:
-    """A finite number."""
+def _real(value: Any) -> None:
+    """Raise unless it is a finite number."""
     if type(value) not in (int, float) or not math.isfinite(value):
         raise ValueError(f"{value!r} is not a finite number")
-    return float(value)
 
 
 def _evaluation(row: Row, paths: int) -> None:

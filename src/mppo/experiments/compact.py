@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from mppo.errors import BadRequest
-from mppo.experiments.grid import Grid, is_grid, opened
+from mppo.experiments.grid import Grid, is_grid, opened, write_json
 from mppo.files import archive, reader
 from mppo.files.archive import Archive, Line
-from mppo.files.atomic import write_atomically
 from mppo.files.checkpoints import read_json
 from mppo.files.reader import LARGEST_RUN, LARGEST_VISITS, State, rows
 from mppo.files.run_directory import IDENTITY
@@ -51,7 +49,7 @@ def compact(source: Path, target: Path, metrics: bool = True) -> Copied:
         counts[state] += 1
         if state is State.FINISHED:
             line = _kept(content, metrics)
-            runs[name] = _joined(runs.get(name, {}), line, f"{_label(line)} ({name})", target)
+            runs[name] = _joined(runs.get(name, {}), line, name, target)
             failures.pop(name, None)
         elif state is State.FAILED and name not in runs:
             failures[name] = content
@@ -72,14 +70,13 @@ def unpack(source: Path, target: Path) -> int:
     found = archive.read(source)
     if not found.runs:
         raise BadRequest(f'"{source}" holds no runs in "{archive.FILE}"')
-    for name, data in found.requests.items():
-        _write(target / "requests" / f"{name}.json", data)
-    for name, data in found.failures.items():
-        _write(target / "failures" / f"{name}.json", data)
+    for folder in ("requests", "failures"):
+        for name, data in getattr(found, folder).items():
+            write_json(target / folder / f"{name}.json", data)
     for name, line in found.runs.items():
         for part in sorted(line, key=lambda part: part == "final"):  # the end at the end
             ending = "jsonl" if archive.PARTS[part] is list else "json"
-            _write(target / "runs" / name / f"{part}.{ending}", line[part])
+            write_json(target / "runs" / name / f"{part}.{ending}", line[part])
     return len(found.runs)
 
 
@@ -87,8 +84,9 @@ def _contents(source: Path) -> Iterator[tuple[str, State, Line]]:
     """Every run of a grid, or of a folder of runs: name, how it stands, what it holds."""
     if not source.is_dir() or (not is_grid(source) and not any(source.glob("*/run.json"))):
         opened(source)  # says what is wrong
-    grid, stored = Grid(source), archive.read(source).runs
+    grid, alone = Grid(source), dict(archive.read(source).runs)
     for run in grid.entries():
+        alone.pop(run.run_id, None)
         state, directory = grid.state(run), grid.directory(run)
         if state is State.FINISHED:
             yield run.run_id, state, reader.archived(directory) or _read(directory)
@@ -96,9 +94,8 @@ def _contents(source: Path) -> Iterator[tuple[str, State, Line]]:
             failure = grid.failure(run) if state is State.FAILED else None
             content = {} if failure is None else {"run": run.label, **failure._asdict()}
             yield run.run_id, state, content
-    asked_for = {run.run_id for run in grid.entries()}
-    for name in sorted(set(stored) - asked_for):
-        yield name, State.FINISHED, stored[name]
+    for name in sorted(alone):  # nobody asks for it here
+        yield name, State.FINISHED, alone[name]
     for file in sorted(source.glob("*/run.json")):
         finished = reader.finished(file.parent)
         state = State.FINISHED if finished else State.UNFINISHED
@@ -122,19 +119,20 @@ def _kept(line: Line, metrics: bool) -> Line:
     """What of a run is kept: the rows of metrics with the fields that are shown, or none."""
     kept = {part: line[part] for part in archive.PARTS if part in line and part != "metrics"}
     if metrics and line.get("metrics"):
-        kept["metrics"] = [
-            {name: row[name] for name in METRICS if name in row} for row in line["metrics"]
-        ]
+        shown = lambda row: {name: row[name] for name in METRICS if name in row}
+        kept["metrics"] = list(map(shown, line["metrics"]))
     return kept
 
 
-def _joined(old: Line, new: Line, label: str, target: Path) -> Line:
+def _joined(old: Line, new: Line, name: str, target: Path) -> Line:
     """Both together; where they contradict each other they are refused."""
+    words = (new["run"].get(word, "?") for word in ("method_name", "env", "seed", "steps"))
+    label = "{} on {}, seed {}, {} steps".format(*words)
     for part in old.keys() & new.keys():
         if where := _difference(part, old[part], new[part]):
             raise BadRequest(
-                f'"{target / archive.FILE}" holds {label} with another {where}; nothing was '
-                "changed. Choose another --out, or remove the file there to begin it anew"
+                f'"{target / archive.FILE}" holds {label} ({name}) with another {where}; nothing '
+                "was changed. Choose another --out, or remove the file there to begin it anew"
             )
     return {**old, **new}
 
@@ -154,17 +152,3 @@ def _difference(part: str, old: Any, new: Any) -> str:
             if before[name] != now[name]:
                 return f"{name} in row {number} of {part}"
     return ""
-
-
-def _label(line: Line) -> str:
-    words = (line["run"].get(name, "?") for name in ("method_name", "env", "seed", "steps"))
-    return "{} on {}, seed {}, {} steps".format(*words)
-
-
-def _write(path: Path, data: Any) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    if path.suffix == ".jsonl":
-        text = "".join(json.dumps(row, separators=(",", ":")) + "\n" for row in data)
-    else:
-        text = json.dumps(data, indent=1) + "\n"
-    write_atomically(path, text.encode())

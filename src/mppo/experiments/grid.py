@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 from mppo.errors import BadRequest, CheckpointError, StorageFault
 from mppo.experiments.spec import NAME_LENGTH, RunSpec
 from mppo.files import archive, reader
-from mppo.files.atomic import write_atomically
+from mppo.files.atomic import make_folder, write_atomically
 from mppo.files.changes import MISSING, compare
 from mppo.files.checkpoints import read_json
 from mppo.files.reader import LARGEST_RUN, State
@@ -110,8 +110,7 @@ class Grid:
     def note_failure(self, run: RunSpec | Entry, failure: Failure) -> None:
         """Keep what is known of a failed attempt."""
         file = reader.failure_file(self.directory(run))
-        file.parent.mkdir(parents=True, exist_ok=True)
-        _write(file, {"run": run.label, **failure._asdict()})
+        write_json(file, {"run": run.label, **failure._asdict()})
 
     def forget_failure(self, run: RunSpec | Entry) -> None:
         """A run is tried again, or is done."""
@@ -126,12 +125,9 @@ class Grid:
         path = folder / f"{hashlib.sha256(text.encode()).hexdigest()[:NAME_LENGTH]}.json"
         if path.exists() or path.stem in archive.read(self.root).requests:
             return
+        make_folder(folder, within=self.root)
         try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise BadRequest(f'cannot write to "{self.root}": {error.strerror}') from error
-        try:
-            _write(path, data)
+            write_json(path, data)
         except StorageFault:
             if not path.exists():  # else another driver wrote the same in the meantime
                 raise
@@ -230,5 +226,11 @@ def _row(grid: Grid, run: Entry) -> dict[str, Any]:
     }
 
 
-def _write(path: Path, data: dict[str, Any]) -> None:
-    write_atomically(path, (json.dumps(data, indent=1) + "\n").encode())
+def write_json(path: Path, data: Any) -> None:
+    """Write a JSON file, or one of JSON lines, whole, in a folder that is made if need be."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.suffix == ".jsonl":
+        text = "".join(json.dumps(row, separators=(",", ":")) + "\n" for row in data)
+    else:
+        text = json.dumps(data, indent=1) + "\n"
+    write_atomically(path, text.encode())

@@ -27,18 +27,14 @@ def command(core: int | None, words: list[str], niceness: int = 0) -> list[str]:
     return [*start, str(niceness), *words]
 
 
-def yield_cores(niceness: int) -> None:
-    """Be nice to other processes, and, where Linux shares cores out by session, to others' too."""
-    os.nice(niceness)
-    if niceness and os.getsid(0) == os.getpid():  # the session is this run's own
-        with contextlib.suppress(OSError):  # a kernel without such groups has no such file
-            SESSION_PRIORITY.write_text(str(niceness))
-
-
 def main(words: list[str]) -> None:
     """Prepare this process and turn it into the run."""
     parent, core, niceness = words[:3]
-    yield_cores(int(niceness))
+    os.nice(int(niceness))
+    if niceness != "0" and os.getsid(0) == os.getpid():  # the session is this run's own
+        # where Linux shares cores out by session, be nice to other sessions' processes, too
+        with contextlib.suppress(OSError):  # a kernel without such groups has no such file
+            SESSION_PRIORITY.write_text(niceness)
     if core != "any" and hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {int(core)})
     if sys.platform == "linux":

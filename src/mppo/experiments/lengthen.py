@@ -60,14 +60,11 @@ def _taken_over(source: Path, target: Path, run: RunSpec, iterations: int) -> bo
         return False
     found = checkpoints.load(source / "checkpoints", iterations)
     logs = {name: _log(source, name, found.data["offsets"]) for name in LOGS}
-    if not _due(iterations, run):
+    if not run.evaluation.due(iterations, run.batch_size):
         logs["evaluations.jsonl"] = _without_last(logs["evaluations.jsonl"], iterations, run)
-    data = found.data | {
-        "offsets": {name: len(content) for name, content in logs.items()},
-        "logs_sha256": {
-            name: hashlib.sha256(content).hexdigest() for name, content in logs.items()
-        },
-    }
+    offsets = {name: len(content) for name, content in logs.items()}
+    hashes = {name: hashlib.sha256(content).hexdigest() for name, content in logs.items()}
+    data = found.data | {"offsets": offsets, "logs_sha256": hashes}
     folder = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
     try:
         folder.chmod(0o755)
@@ -92,12 +89,6 @@ def _goes_on_alike(described: dict[str, Any], run: RunSpec) -> bool:
     now = {name: importlib.metadata.version(name) for name in packages}
     now["python"] = platform.python_version()
     return same and described["resume"] == "bitwise" and described["versions"] == now
-
-
-def _due(n: int, run: RunSpec) -> bool:
-    """Whether iteration n is evaluated however long the run is (as `Run.evaluation_due`)."""
-    every, batch = run.evaluation.every, run.batch_size
-    return bool(every) and n * batch // every > (n - 1) * batch // every
 
 
 def _log(source: Path, name: str, offsets: dict[str, int]) -> bytes:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable
-from dataclasses import asdict
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -66,16 +65,11 @@ class Search(NamedTuple):
 
     def config(self, values: dict[str, Any], seed: int = 0) -> str:
         """The TOML that `mppo train --config` takes, with these values."""
-        run = {"steps": self.steps, "seed": seed, **self.eval_options}
+        run: dict[str, Any] = {"steps": self.steps, "seed": seed, **self.evaluation.options}
         if self.wrappers:
             run["wrappers"] = list(self.wrappers)
         method = self.with_fields(values)
         return written(Config(self.method, self.env, self.env_kwargs, run | settings_of(method)))
-
-    @property
-    def eval_options(self) -> dict[str, Any]:
-        """How runs are evaluated, as options of training."""
-        return {f"eval_{name}": n for name, n in asdict(self.evaluation).items()}
 
     def as_json(self) -> dict[str, Any]:
         """All that must stay the same when a search goes on; only the number of trials may grow."""
@@ -97,7 +91,9 @@ def read(path: Path, canonical: Canonical) -> Search:
 
 def _search(data: dict[str, Any], canonical: Canonical) -> Search:
     only_known(data, "the file", KEYS)
-    words = {name: _word(data, name) for name in ("method", "env")}
+    for name in ("method", "env"):
+        if not isinstance(data.get(name), str):
+            raise BadRequest(f'"{name}" is {data.get(name)!r}; it must be a word')
     for name in ("env_kwargs", "set", "space", "evaluation"):
         if not isinstance(data.get(name, {}), dict):
             raise BadRequest(f'"{name}" is {data[name]!r}; it must be a table')
@@ -105,12 +101,15 @@ def _search(data: dict[str, Any], canonical: Canonical) -> Search:
     if not isinstance(wrappers, list) or not all(isinstance(one, str) for one in wrappers):
         raise BadRequest(f'"wrappers" is {wrappers!r}; give a list of module:callable')
     fixed = settings.by_dotted_name(data.get("set", {}))
-    base = settings.overridden(settings.method_named(words["method"]), frozen(fixed))
+    base = settings.overridden(settings.method_named(data["method"]), frozen(fixed))
     steps = whole(data.get("steps"), "steps", 1)
     kwargs = data.get("env_kwargs", {})
+    tables = _tables(data.get("space", {}))
+    if not tables:
+        raise BadRequest('"space" is empty; name at least one field with low and high, or choices')
     found = Search(
-        method=words["method"],
-        env=canonical(words["env"], kwargs, wrappers),
+        method=data["method"],
+        env=canonical(data["env"], kwargs, wrappers),
         env_kwargs=kwargs,
         wrappers=tuple(wrappers),
         steps=steps,
@@ -121,16 +120,14 @@ def _search(data: dict[str, Any], canonical: Canonical) -> Search:
         pruning=_one_of(data.get("pruning", True), "pruning", (True, False)),
         evaluation=_evaluation(data.get("evaluation", {}), steps),
         fixed=fixed,
-        space=_space(data.get("space", {}), base),
+        space={name: _range(name, table, base) for name, table in tables.items()},
     )
-    _check(found)
+    # a trial may not ask for batches that are larger than the budget
+    said = found.space.get("batch_size", Choices((found.with_fields({}).batch_size,)))
+    largest = said.high if isinstance(said, Numbers) else max(said.values)
+    if found.steps < largest:
+        raise BadRequest(f"steps is {found.steps}, which is below one batch of {largest:g}")
     return found
-
-
-def _word(data: dict[str, Any], name: str) -> str:
-    if not isinstance(data.get(name), str):
-        raise BadRequest(f'"{name}" is {data.get(name)!r}; it must be a word')
-    return data[name]
 
 
 def _one_of(value: Any, name: str, allowed: tuple[Any, ...]) -> Any:
@@ -144,13 +141,6 @@ def _evaluation(given: dict[str, Any], steps: int) -> Evaluation:
     only_known(given, "evaluation", KEYS)
     every = whole(given.get("every", max(1, steps // EVALUATIONS)), "every", 1)
     return Evaluation(every, whole(given.get("episodes", 10), "episodes", 1), 0)
-
-
-def _space(given: dict[str, Any], base: Method) -> dict[str, Numbers | Choices]:
-    tables = _tables(given)
-    if not tables:
-        raise BadRequest('"space" is empty; name at least one field with low and high, or choices')
-    return {name: _range(name, table, base) for name, table in tables.items()}
 
 
 def _tables(given: dict[str, Any], prefix: str = "") -> dict[str, Any]:
@@ -176,7 +166,11 @@ def _range(name: str, table: Any, base: Method) -> Numbers | Choices:
     ends = [table.get("low"), table.get("high")]
     if any(type(end) not in (int, float) or not math.isfinite(end) for end in ends):
         raise BadRequest(f"{where} is {table!r}; give low and high, two numbers, or choices")
-    is_whole = type(_value(base, name)) is int
+    try:
+        now = attrgetter(name)(base)
+    except AttributeError:
+        now = settings.overridden(base, {name: None})  # refuses the name, with a suggestion
+    is_whole = type(now) is int
     read_end = (lambda end: whole(end, where, 0)) if is_whole else float
     low, high = map(read_end, ends)
     log, step = _one_of(table.get("log", False), f"{where}.log", (True, False)), table.get("step")
@@ -189,19 +183,3 @@ def _range(name: str, table: Any, base: Method) -> Numbers | Choices:
     for end in (low, high):
         settings.overridden(base, {name: end})
     return Numbers(low, high, log, read_end(step) if step is not None else None, is_whole)
-
-
-def _value(base: Method, name: str) -> Any:
-    """The field's value now; where there is no such field, a refusal with a suggestion."""
-    try:
-        return attrgetter(name)(base)
-    except AttributeError:
-        return settings.overridden(base, {name: None})
-
-
-def _check(found: Search) -> None:
-    """A trial may not ask for batches that are larger than the budget."""
-    said = found.space.get("batch_size", Choices((found.with_fields({}).batch_size,)))
-    largest = said.high if isinstance(said, Numbers) else max(said.values)
-    if found.steps < largest:
-        raise BadRequest(f"steps is {found.steps}, which is below one batch of {largest:g}")

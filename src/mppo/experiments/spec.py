@@ -90,9 +90,8 @@ class RunSpec:
 
     def arguments(self) -> list[str]:
         """The words after `mppo` that train this run; only `--out` is missing."""
-        asked = {f"eval_{name}": n for name, n in dataclasses.asdict(self.evaluation).items()}
         words = ["train", self.name, self.env]
-        words += flags({"seed": self.seed, "steps": self.steps, **asked})
+        words += flags({"seed": self.seed, "steps": self.steps, **self.evaluation.options})
         words += env_flags(dict(self.env_kwargs))
         words += ["--wrappers", *self.wrappers] if self.wrappers else []
         return words + flags(self.overrides)
@@ -116,24 +115,20 @@ def spec(
     'mp-trpo paths=4 picking.alpha=0.0 on Maze-v0, seed 0'
     """
     method = _settled(settings.overridden(settings.method_named(name), frozen(overrides or {})))
-    if steps < method.batch_size:
+    where, batch = f"{name} on {env}", method.batch_size
+    if steps < batch:
+        raise BadRequest(f"{where}: steps is {steps}, which is below one batch of {batch}")
+    if method.envs and batch % method.envs:
         raise BadRequest(
-            f"{name} on {env}: steps is {steps}, which is below one batch of {method.batch_size}"
-        )
-    if method.envs and method.batch_size % method.envs:
-        raise BadRequest(
-            f"{name} on {env}: a batch of {method.batch_size} steps cannot be shared by "
-            f"{method.envs} environments; choose envs so that it divides batch_size"
+            f"{where}: a batch of {batch} steps cannot be shared by {method.envs} environments; "
+            "choose envs so that it divides batch_size"
         )
     if not 0 <= seed <= LARGEST:
-        raise BadRequest(
-            f"{name} on {env}: seed is {seed}; it must be from 0 to {LARGEST} (2^63 - 1)"
-        )
+        raise BadRequest(f"{where}: seed is {seed}; it must be from 0 to {LARGEST} (2^63 - 1)")
     known = settings.name_of(method)
+    name = name if known == "custom" else known
     pairs = tuple(sorted(frozen(env_kwargs or {}).items()))
-    return RunSpec(
-        name if known == "custom" else known, method, env, pairs, seed, steps, evaluation, wrappers
-    )
+    return RunSpec(name, method, env, pairs, seed, steps, evaluation, wrappers)
 
 
 def _beyond_defaults(component: Any) -> dict[str, Any]:

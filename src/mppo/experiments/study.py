@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import json
 import math
-import os
 import warnings
 from pathlib import Path
 from typing import Any
@@ -14,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from mppo.errors import BadRequest
-from mppo.experiments.search import Choices, Numbers, Search
+from mppo.experiments.search import Choices, Search
+from mppo.files.atomic import turn
 
 STARTUP_TRIALS = 5  # that are never given up
 WARM_UP = 0.2  # of the evaluations, before which no trial is given up
@@ -34,15 +33,14 @@ class _JournalLock:
     """What Optuna takes for a lock of its journal: one that the kernel ends with its holder."""
 
     def __init__(self, file: Path):
-        self._file, self._descriptor = file, -1
+        self._file, self._held = file, contextlib.ExitStack()
 
     def acquire(self) -> bool:
-        self._descriptor = os.open(self._file, os.O_RDWR | os.O_CREAT, 0o644)
-        fcntl.flock(self._descriptor, fcntl.LOCK_EX)
+        self._held.enter_context(turn(self._file))
         return True
 
     def release(self) -> None:
-        os.close(self._descriptor)
+        self._held.close()
 
 
 def opened_study(search: Search, root: Path) -> Any:
@@ -93,16 +91,16 @@ def asked_values(search: Search, asked: dict[str, Any]) -> dict[str, Any]:
 
 def distributions(search: Search) -> dict[str, Any]:
     """What may be asked of each field, in Optuna's words."""
-    kinds = optuna().distributions
-    return {name: _distribution(one, kinds) for name, one in search.space.items()}
-
-
-def _distribution(one: Numbers | Choices, kinds: Any) -> Any:
-    if isinstance(one, Choices):
-        return kinds.CategoricalDistribution([_as_choice(value) for value in one.values])
-    if one.whole:
-        return kinds.IntDistribution(int(one.low), int(one.high), one.log, int(one.step or 1))
-    return kinds.FloatDistribution(one.low, one.high, one.log, one.step)
+    kinds, found = optuna().distributions, {}
+    for name, one in search.space.items():
+        if isinstance(one, Choices):
+            made = kinds.CategoricalDistribution([_as_choice(value) for value in one.values])
+        elif one.whole:
+            made = kinds.IntDistribution(int(one.low), int(one.high), one.log, int(one.step or 1))
+        else:
+            made = kinds.FloatDistribution(one.low, one.high, one.log, one.step)
+        found[name] = made
+    return found
 
 
 def _as_choice(value: Any) -> Any:

@@ -54,7 +54,9 @@ def from_toml(path: Path, make: Callable[[dict[str, Any]], T]) -> T:
 def _sweep(data: dict[str, Any], name: str, canonical: Canonical) -> Sweep:
     only_known(data, "the file")
     evaluation = _evaluation(data.get("evaluation", {}), GRID_EVALUATION)
-    seeds = _seeds(data.get("seeds", 1))
+    given = data.get("seeds", 1)  # how many, counted from 0, or a list of them
+    several = isinstance(given, list) and given
+    seeds = [whole(n, "seeds", 0) for n in given] if several else range(whole(given, "seeds", 1))
     usual = data.get("steps"), evaluation, canonical
     tasks = [_task(task, *usual) for task in _list(data, "tasks")]
     methods = [variant for method in _list(data, "methods") for variant in _method(method)]
@@ -98,13 +100,6 @@ def whole(value: Any, name: str, least: int) -> int:
     return value
 
 
-def _seeds(given: Any) -> list[int]:
-    """A number of seeds, counted from 0, or a list of seeds."""
-    if isinstance(given, list) and given:
-        return [whole(seed, "seeds", 0) for seed in given]
-    return list(range(whole(given, "seeds", 1)))
-
-
 def _evaluation(given: Any, usual: Evaluation) -> Evaluation:
     only_known(given, "evaluation")
     every = whole(given.get("every", usual.every), "every", 0)
@@ -137,16 +132,14 @@ def _method(given: Any) -> list[tuple[str, dict[str, Any]]]:
     if not isinstance(name, str):
         raise BadRequest(f"a method is {given!r}; it needs a name, and may have set and vary")
     method_named(name)
-    changes, vary = (_flat(table.get(key, {}), key) for key in ("set", "vary"))
+    tables: dict[str, Any] = {key: table.get(key, {}) for key in ("set", "vary")}
+    for key, fields in tables.items():
+        if not isinstance(fields, dict):
+            raise BadRequest(f'"{key}" is {fields!r}; it must be a table of fields')
+    # `picking.alpha = 0.5` is a table in a table to TOML; here it is one name
+    changes, vary = map(by_dotted_name, tables.values())
     for field, values in vary.items():
         if not isinstance(values, list) or not values:
             raise BadRequest(f'"vary" of {name}: {field} is {values!r}; give a list of values')
     combinations = itertools.product(*vary.values())
     return [(name, changes | dict(zip(vary, values, strict=True))) for values in combinations]
-
-
-def _flat(table: Any, where: str) -> dict[str, Any]:
-    """`picking.alpha = 0.5` is a table in a table to TOML; here it is one name."""
-    if not isinstance(table, dict):
-        raise BadRequest(f'"{where}" is {table!r}; it must be a table of fields')
-    return by_dotted_name(table)

@@ -29,7 +29,7 @@ from mppo.errors import BadRequest, LearningFault, SettingsWarning
 from mppo.experiments.search import Search
 from mppo.experiments.study import asked_values, distributions, opened_study, optuna, sampler
 from mppo.files import reader
-from mppo.files.atomic import Lock, locked, turn
+from mppo.files.atomic import Lock, locked, make_folder, turn
 from mppo.machine.signals import Interrupts
 from mppo.statistics.scores import final_score
 from mppo.training.options import Options
@@ -89,21 +89,13 @@ class Trials:
     """Called after each trial, by one process at a time."""
 
     def __post_init__(self) -> None:
-        try:
-            self.root.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise BadRequest(f'cannot write to "{self.root}": {error.strerror}') from error
+        make_folder(self.root)
         with turn(self.root / "turn"):
             self.study = opened_study(self.search, self.root)
-            self._refuse_other()
-
-    def _refuse_other(self) -> None:
-        """Raise if the directory holds another search."""
-        wanted = self.search.as_json()
-        there = self.study.user_attrs.get("search")
-        if there is None:
-            self.study.set_user_attr("search", wanted)
-            return
+            wanted = self.search.as_json()
+            if "search" not in self.study.user_attrs:
+                self.study.set_user_attr("search", wanted)
+        there = self.study.user_attrs["search"]
         for name, value in wanted.items():
             if there.get(name) != value:
                 before, now = json.dumps(there.get(name)), json.dumps(value)
@@ -215,7 +207,9 @@ class Trials:
             rows = self._train(method, seed, folder, reports)
             if self._stopped and not reader.finished(folder):
                 return None, "stopped"
-            if reports.pruned or _was_pruned(folder):
+            final = reader.json_object(folder / "final.json", reader.LARGEST_RUN) or {}
+            # perhaps by a process that could not say so any more
+            if reports.pruned or final.get("stopped_by_callback"):
                 return None, "pruned"
             returns = np.array([row["mean_return"] for row in rows], float)
             score = float(final_score(returns)) if len(returns) else math.nan
@@ -227,7 +221,7 @@ class Trials:
     def _train(self, method: Any, seed: int, folder: Path, reports: Reports) -> list[Row]:
         search = self.search
         around = tuple(map(imported_wrapper, search.wrappers))
-        sizes = {"steps": search.steps, "seed": seed, **search.eval_options}
+        sizes: Any = {"steps": search.steps, "seed": seed, **search.evaluation.options}
         options = Options(out=folder, wrappers=around, **sizes)
         with warnings.catch_warnings():
             if reports.trial.number:  # what is to be said of all trials was said of the first
@@ -238,9 +232,3 @@ class Trials:
             for row in training.rows.evaluations:
                 reports.report(row)
             return training.rows.evaluations
-
-
-def _was_pruned(folder: Path) -> bool:
-    """Whether a run was stopped before its end, by a process that could not say so any more."""
-    final = reader.json_object(folder / "final.json", reader.LARGEST_RUN) or {}
-    return bool(final.get("stopped_by_callback"))

@@ -6,7 +6,6 @@ may lose a task or carry it out twice; the lock of a run and its `final.json` do
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import subprocess
 import tempfile
@@ -14,7 +13,6 @@ import time
 from dataclasses import dataclass, field
 from typing import IO, Any
 
-from mppo.errors import BadRequest
 from mppo.experiments import launch
 from mppo.experiments.drive import LOST, Ended
 from mppo.experiments.spec import RunSpec
@@ -87,8 +85,7 @@ class LocalWorkers:
                 child.process.wait()
         finally:
             for child in self.children.values():
-                if child.process.poll() is None:
-                    child.process.kill()
+                child.process.kill()  # nothing happens to one that has ended
                 child.errors.close()
             self.children.clear()
 
@@ -132,36 +129,11 @@ class RayWorkers:
     tasks: dict[Any, RunSpec] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if importlib.util.find_spec("ray") is None:
-            raise BadRequest('the engine "ray" needs Ray: pip install "mppo[ray]"')
-        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-        os.environ.setdefault("RAY_worker_niceness", "0")  # as the local engine's, not 15
-        os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # or Ray warns about GPUs
-        import ray
-        import ray.exceptions
+        from mppo.rollouts.cluster import connected  # with the environments, at its first use
 
-        self.ray: Any = ray
-        self._begun = not ray.is_initialized()
-        if self._begun:
-            self._connect()
+        self.ray, self._begun = connected(self.address, self.jobs, OBJECT_STORE)
         # max_calls: a fresh worker for each run; retries are the driver's business
         self.carry_out = self.ray.remote(num_cpus=1, max_retries=0, max_calls=1)(carry_out)
-
-    def _connect(self) -> None:
-        quiet = {"log_to_driver": False, "logging_level": "error"}
-        try:
-            if self.address is None:
-                self.ray.init(
-                    num_cpus=self.jobs or available_cores(),
-                    include_dashboard=False,
-                    object_store_memory=OBJECT_STORE,
-                    **quiet,
-                )
-            else:
-                self.ray.init(address=self.address, **quiet)
-        except (ConnectionError, ValueError, RuntimeError) as error:
-            reason = str(error).strip().splitlines()[0]
-            raise BadRequest(f'no Ray cluster at "{self.address}": {reason}') from error
 
     def room(self, running: int) -> bool:
         """Whether the cluster, as it is now, has a CPU more than there are tasks."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.metadata
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -31,32 +30,21 @@ def chosen(those: Iterable[Tuned], only: Sequence[str]) -> list[Tuned]:
     ENV may be the id alone, or with the module that registers it.
     """
     those = list(those)
-    names = [_names(one.method, short(one.env)) | _names(one.method, one.env) for one in those]
+    called = lambda method, env: {method, env, f"{method}/{env}"}
+    names = [called(one.method, short(one.env)) | called(one.method, one.env) for one in those]
+    known = set[str]().union(*names)
     for word in only:
-        known = set[str]().union(*names)
         if word not in known:
             hint = did_you_mean(word, known) or "; give METHOD, ENV or METHOD/ENV of mppo zoo"
             raise BadRequest(f'--only names "{word}", of which there is no entry{hint}')
-    return [one for one, called in zip(those, names, strict=True) if not only or called & set(only)]
-
-
-def _names(method: str, env: str) -> set[str]:
-    return {method, env, f"{method}/{env}"}
+    return [one for one, own in zip(those, names, strict=True) if not only or own & set(only)]
 
 
 def run_of(one: Tuned, seed: int, canonical: Canonical) -> RunSpec:
     """One seed of an entry, evaluated twenty times."""
     evaluation = Evaluation(max(1, one.steps // EVALUATIONS), EPISODES, EPISODES)
-    return spec(
-        one.method,
-        canonical(one),
-        seed,
-        one.steps,
-        one.settings,
-        one.env_kwargs,
-        evaluation,
-        one.wrappers,
-    )
+    task = one.method, canonical(one), seed, one.steps
+    return spec(*task, one.settings, one.env_kwargs, evaluation, one.wrappers)
 
 
 def measured(root: Path, those: Sequence[Tuned], canonical: Canonical) -> list[Tuned]:
@@ -77,11 +65,12 @@ def _measured(one: Tuned, records: dict[str, Record], canonical: Canonical) -> T
         found.append(records[run.run_id])
     if not found:
         return one
-    seconds = [_seconds(record) for record in found]
+    timing = [row for record in found for row in reader.rows(record.directory, "timing.jsonl")]
+    seconds = sum(row[part] for row in timing for part in PARTS)
     return one._replace(
         returns=_scores(found, "mean_return"),
         deterministic=_scores(found, "mean_return_deterministic"),
-        seconds=round(sum(seconds) / len(seconds), 1),
+        seconds=round(seconds / len(found), 1),
         measured=f"mppo {importlib.metadata.version('mppo')}",
     )
 
@@ -89,8 +78,3 @@ def _measured(one: Tuned, records: dict[str, Record], canonical: Canonical) -> T
 def _scores(records: Sequence[Record], name: str) -> tuple[float, ...]:
     rows = ([row[name] for row in record.evaluations()] for record in records)
     return tuple(round(float(final_score(np.array(one, float))), 2) for one in rows)
-
-
-def _seconds(record: Record) -> float:
-    rows: list[dict[str, Any]] = reader.rows(record.directory, "timing.jsonl")
-    return float(sum(row[part] for row in rows for part in PARTS))

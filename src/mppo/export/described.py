@@ -112,11 +112,9 @@ def _parts(action: spaces.Space, clip: bool, squash: bool) -> list[Part]:
             sizes = (2,) * int(np.prod(space.shape or (1,)))
             start = np.zeros(len(sizes))
         ends = output + len(low) + sum(sizes), free + len(low)
-        shape, dtype = tuple(space.shape or ()), str(space.dtype)
+        form = tuple(space.shape or ()), str(space.dtype), (output, ends[0]), (free, ends[1])
         flat = low.astype(np.float32), high.astype(np.float32), start.astype(np.int64)
-        parts.append(
-            Part(name, kind, shape, dtype, (output, ends[0]), (free, ends[1]), sizes, *flat)
-        )
+        parts.append(Part(name, kind, *form, sizes, *flat))
         output, free = ends
     return parts
 
@@ -163,8 +161,7 @@ def tensors(policy: Described) -> dict[str, np.ndarray]:
     for n, (weights, biases) in enumerate(policy.layers):
         found |= {f"layers.{n}.weights": weights, f"layers.{n}.biases": biases}
     for n, part in enumerate(policy.parts):
-        ends = {"low": part.low, "high": part.high, "start": part.start}
-        found |= {f"action.{n}.{name}": array for name, array in ends.items()}
+        found |= {f"action.{n}.{name}": getattr(part, name) for name in ("low", "high", "start")}
     return {name: np.ascontiguousarray(array) for name, array in found.items()}
 
 

@@ -90,7 +90,10 @@ def _stage(on: EnvSource, size: tuple[int, int] | None) -> VectorEnv:
     """One environment that can be drawn."""
     plain = on.make(1)
     modes = plain.metadata.get("render_modes") or []
-    by_mujoco, sized, single = _is_mujoco(plain), _takes_size(plain), _single(plain)
+    by_mujoco, single = _is_mujoco(plain), _single(plain)
+    base = getattr(single, "unwrapped", None)
+    ours = isinstance(base, RobotEnv) or bool(lanes_of(plain))
+    sized = ours or hasattr(base, "mujoco_renderer")  # of Gymnasium's own robots
     drawn = plain.render_mode if single is None else single.render_mode
     plain.close()
     if "rgb_array" not in modes:
@@ -108,7 +111,7 @@ def _stage(on: EnvSource, size: tuple[int, int] | None) -> VectorEnv:
             )
         return on.make(1)
     kwargs: dict[str, Any] = {**on.kwargs, "render_mode": "rgb_array"}
-    if sized and size is not None:
+    if sized and size is not None:  # other pictures are scaled afterwards
         kwargs |= {"width": size[0], "height": size[1]}
     return env_source(on.name, wrappers=on.applied, **kwargs).make(1)
 
@@ -122,13 +125,6 @@ def _single(envs: VectorEnv) -> gymnasium.Env | None:
 def _is_mujoco(envs: VectorEnv) -> bool:
     single = _single(envs)
     return bool(lanes_of(envs)) or (single is not None and uses_mujoco(single))
-
-
-def _takes_size(envs: VectorEnv) -> bool:
-    """Whether its constructor takes width and height; other pictures are scaled afterwards."""
-    base = getattr(_single(envs), "unwrapped", None)
-    ours = isinstance(base, RobotEnv) or bool(lanes_of(envs))
-    return ours or hasattr(base, "mujoco_renderer")  # of Gymnasium's own robots
 
 
 def choose_gl() -> None:
@@ -159,7 +155,13 @@ class _Camera:
     ):
         self.envs, self.stride, self.resized, self.size = envs, stride, size, (0, 0)
         self.seen = self.written = 0
-        self.writer = _Gif(file, fps) if file.suffix == ".gif" else _mp4(file, fps)
+        if file.suffix == ".gif":
+            self.writer: Any = _Gif(file, fps)
+        else:
+            import imageio.v2  # it starts ffmpeg with the first frame
+
+            how: Any = {"codec": "libx264", "quality": 7, "macro_block_size": 2}
+            self.writer = imageio.v2.get_writer(file, format="FFMPEG", fps=fps, **how)
 
     def __call__(self) -> None:
         self.seen += 1
@@ -184,20 +186,18 @@ class _Camera:
             raise BadRequest(
                 f"render() gave {kind}; an image of shape (height, width, 3) is needed"
             )
-        return _fitted(drawn.astype(np.uint8, copy=False), self.resized)
+        frame = drawn.astype(np.uint8, copy=False)
+        if self.resized is not None and self.resized != frame.shape[1::-1]:
+            from PIL import Image
 
-
-def _mp4(file: Path, fps: float) -> Any:
-    """A writer of frames; it starts ffmpeg with the first one."""
-    import imageio.v2
-
-    return imageio.v2.get_writer(
-        file, format="FFMPEG", fps=fps, codec="libx264", quality=7, macro_block_size=2
-    )
+            image = Image.fromarray(frame).resize(self.resized, Image.Resampling.LANCZOS)
+            frame = np.asarray(image)
+        height, width = frame.shape[:2]  # where odd, they grow by one, as MP4 needs it
+        return np.pad(frame, ((0, height % 2), (0, width % 2), (0, 0)), mode="edge")
 
 
 class _Gif:
-    """The same for GIF, where imageio would keep all frames in full colour to the end."""
+    """A writer of frames as GIF, where imageio would keep all in full colour to the end."""
 
     def __init__(self, file: Path, fps: float):
         self.file, self.pause, self.images = file, round(1000 / fps), []
@@ -213,14 +213,3 @@ class _Gif:
         if self.images:
             first, *others = self.images
             first.save(self.file, save_all=True, append_images=others, duration=self.pause, loop=0)
-
-
-def _fitted(frame: np.ndarray, size: tuple[int, int] | None) -> np.ndarray:
-    """The frame in that size; sides of an odd length grow by one, as MP4 needs it."""
-    height, width = frame.shape[:2]
-    if size is not None and size != (width, height):
-        from PIL import Image
-
-        frame = np.asarray(Image.fromarray(frame).resize(size, Image.Resampling.LANCZOS))
-        height, width = frame.shape[:2]
-    return np.pad(frame, ((0, height % 2), (0, width % 2), (0, 0)), mode="edge")

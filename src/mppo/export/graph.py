@@ -67,9 +67,8 @@ def as_onnx(policy: Described, about: dict[str, Any]) -> bytes:
     size = len(policy.mean)
     observation = helper.make_tensor_value_info("observation", TensorProto.FLOAT, ("batch", size))
     made = helper.make_graph(graph.nodes, "policy", [observation], graph.outputs, graph.constants)
-    model = helper.make_model(
-        made, producer_name="mppo", opset_imports=[helper.make_opsetid("", OPSET)]
-    )
+    opset = helper.make_opsetid("", OPSET)
+    model = helper.make_model(made, producer_name="mppo", opset_imports=[opset])
     model.ir_version = IR_VERSION
     helper.set_model_props(model, {"mppo": json.dumps(words(policy, about), allow_nan=False)})
     onnx.checker.check_model(model, full_check=True)

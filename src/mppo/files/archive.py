@@ -104,19 +104,13 @@ def _check(kind: Any, name: Any, line: Line) -> None:
 
 def write(folder: Path, archive: Archive) -> int:
     """Write an archive whole and durably; returns its bytes. The same content is the same bytes."""
-    content = b"".join(
-        _member({"kind": kind, "id": name, **lines[name]})
-        for kind, lines in zip(KINDS, archive, strict=True)
-        for name in sorted(lines)
-    )
-    write_atomically(folder / FILE, content)
-    return len(content)
-
-
-def _member(line: Line) -> bytes:
-    """One line, compressed by itself, without the time and place at which that happened."""
-    text = json.dumps(line, separators=(",", ":"), allow_nan=False) + "\n"
     into = io.BytesIO()
-    with gzip.GzipFile("", "wb", 9, into, mtime=0) as opened:
-        opened.write(text.encode())
-    return into.getvalue()
+    for kind, lines in zip(KINDS, archive, strict=True):
+        for name in sorted(lines):
+            line = {"kind": kind, "id": name, **lines[name]}
+            text = json.dumps(line, separators=(",", ":"), allow_nan=False) + "\n"
+            # compressed by itself, without the time and place at which that happened
+            with gzip.GzipFile("", "wb", 9, into, mtime=0) as opened:
+                opened.write(text.encode())
+    write_atomically(folder / FILE, into.getvalue())
+    return len(into.getvalue())

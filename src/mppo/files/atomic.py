@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from mppo.errors import CheckpointError, RunLocked, StorageFault
+from mppo.errors import BadRequest, CheckpointError, RunLocked, StorageFault
 
 RESERVE = 100 << 20  # bytes that must stay free beside what a run is known to write
 PATIENCE = 1.0  # seconds that the holder of a lock has to put itself down
@@ -67,6 +67,14 @@ def write_atomically(path: Path, content: bytes) -> None:
             with contextlib.suppress(OSError):
                 os.unlink(temporary)
             raise
+
+
+def make_folder(path: Path, within: Path | None = None) -> None:
+    """Make a directory; where that cannot be, BadRequest names it, or the one it is within."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise BadRequest(f'cannot write to "{within or path}": {error.strerror}') from error
 
 
 def present(path: Path) -> bool:
@@ -136,25 +144,17 @@ class Appender:
         with reported(path):
             self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
             try:
-                self._cut_to(self._end_of_lines() if offset is None else offset)
+                self._cut_to(offset)
             except BaseException:
                 os.close(self._descriptor)
                 raise
 
-    def _end_of_lines(self) -> int:
-        """Where the last newline is: a line written behind a torn one would be lost with it."""
-        end = os.fstat(self._descriptor).st_size
-        while end:
-            start = max(0, end - 4096)
-            found = os.pread(self._descriptor, end - start, start).rfind(b"\n")
-            if found >= 0:
-                return start + found + 1
-            end = start
-        return 0
-
-    def _cut_to(self, offset: int) -> None:
+    def _cut_to(self, offset: int | None) -> None:
         """Forget what lies behind the offset: rows of iterations that are done again."""
-        if os.fstat(self._descriptor).st_size < offset:
+        size = os.fstat(self._descriptor).st_size
+        if offset is None:  # a line written behind a torn one would be lost with it
+            offset = os.pread(self._descriptor, size, 0).rfind(b"\n") + 1
+        if size < offset:
             raise CheckpointError(f'"{self.path}" is shorter than the checkpoint says')
         os.ftruncate(self._descriptor, offset)
         os.lseek(self._descriptor, 0, os.SEEK_SET)

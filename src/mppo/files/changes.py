@@ -172,9 +172,7 @@ def env_flags(
     (['--env.gap=3', "--env.goal-x='left'"], ['--env.gap', '3'])
     """
     found = [(f"--env.{name.replace('_', '-')}", write(arguments[name])) for name in arguments]
-    return (
-        ["=".join(pair) for pair in found] if joined else [word for pair in found for word in pair]
-    )
+    return [word for pair in found for word in (["=".join(pair)] if joined else pair)]
 
 
 def _word(value: Any) -> str:

@@ -75,11 +75,6 @@ def _is_key(leaf: Any) -> bool:
     return jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key)
 
 
-def as_bytes(tree: PyTree) -> bytes:
-    """A tree as the content of a safetensors file."""
-    return safetensors.numpy.save(named_arrays(tree, ""))
-
-
 def digest(arrays: dict[str, np.ndarray]) -> str:
     """SHA-256 over names, types, shapes and bytes: equal exactly if all bits are."""
     total = hashlib.sha256()
@@ -124,17 +119,25 @@ def numbers(folder: Path) -> list[int]:
 
 def load(folder: Path, number: int) -> Checkpoint:
     """Read one checkpoint; anything wrong with it raises CheckpointError."""
-    path = folder / f"{number:09d}.json"
-    manifest = _read_manifest(path)
-    if manifest["arrays"] != f"{number:09d}.safetensors" or manifest["number"] != number:
+    path, file = folder / f"{number:09d}.json", folder / f"{number:09d}.safetensors"
+    manifest = read_json(path, LARGEST_MANIFEST)
+    check_format(path, manifest, FORMAT)
+    fields = {"number": int, "arrays": str, "arrays_sha256": str, "data": dict}
+    for name, kind in fields.items():
+        if type(manifest.get(name)) is not kind:
+            raise CheckpointError(f'"{path}" has no valid "{name}"')
+    claimed = manifest.pop("manifest_sha256", None)
+    if claimed != hash_of(manifest):
+        raise CheckpointError(f'"{path}" does not match its hash')
+    if manifest["arrays"] != file.name or manifest["number"] != number:
         raise CheckpointError(f'"{path}" describes another checkpoint')
-    content = read_bytes(folder / f"{number:09d}.safetensors", LARGEST_ARRAYS)
+    content = read_bytes(file, LARGEST_ARRAYS)
     if hashlib.sha256(content).hexdigest() != manifest["arrays_sha256"]:
-        raise CheckpointError(f'"{path.with_suffix(".safetensors")}" does not match its hash')
+        raise CheckpointError(f'"{file}" does not match its hash')
     try:
         arrays, _ = arrays_and_metadata(content)
     except ValueError as error:
-        raise CheckpointError(f'"{path.with_suffix(".safetensors")}": {error}') from error
+        raise CheckpointError(f'"{file}": {error}') from error
     return Checkpoint(arrays, manifest["data"], path)
 
 
@@ -146,19 +149,6 @@ def arrays_and_metadata(content: bytes) -> tuple[dict[str, np.ndarray], dict[str
     except (SafetensorError, *_UNFIT) as error:
         raise ValueError(str(error)) from error
     return arrays, header.get("__metadata__", {})
-
-
-def _read_manifest(path: Path) -> dict[str, Any]:
-    manifest = read_json(path, LARGEST_MANIFEST)
-    check_format(path, manifest, FORMAT)
-    fields = {"number": int, "arrays": str, "arrays_sha256": str, "data": dict}
-    for name, kind in fields.items():
-        if type(manifest.get(name)) is not kind:
-            raise CheckpointError(f'"{path}" has no valid "{name}"')
-    claimed = manifest.pop("manifest_sha256", None)
-    if claimed != hash_of(manifest):
-        raise CheckpointError(f'"{path}" does not match its hash')
-    return manifest
 
 
 def check_format(path: Path, found: dict[str, Any], known: int) -> None:

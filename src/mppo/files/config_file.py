@@ -120,13 +120,7 @@ def _of_a_run(content: bytes, allow_imports: bool) -> Config:
         )
     old = described(data, allow_imports)
     name = old.method_name if old.method_name in METHODS else nearest(data["method"])
-    run: dict[str, Any] = {
-        "steps": old.steps,
-        "seed": old.seed,
-        "eval_every": old.evaluation.every,
-        "eval_episodes": old.evaluation.episodes,
-        "eval_deterministic_episodes": old.evaluation.deterministic_episodes,
-    }
+    run: dict[str, Any] = {"steps": old.steps, "seed": old.seed, **old.evaluation.options}
     if data.get("wrappers"):
         run["wrappers"] = data["wrappers"]
     changed = compare(METHODS[name], old.method)
@@ -160,16 +154,11 @@ def _calls(value: Any) -> bool:
     if not isinstance(value, str):
         return False
     name, *rest = value.split(":")
-    return name not in (*SHAPES, "constant") and not all(map(_is_number, rest))
-
-
-def _is_number(text: str) -> bool:
-    """Whether it is a number: after a colon, that is a misspelt schedule and no function."""
     try:
-        float(text)
+        _ = [float(text) for text in rest]  # with numbers it is a misspelt schedule, no function
     except ValueError:
-        return False
-    return True
+        return name not in (*SHAPES, "constant")
+    return False
 
 
 def settings_of(component: Any, prefix: str = "") -> dict[str, Any]:
@@ -212,10 +201,8 @@ def written(config: Config) -> str:
     clip = 0.1
     <BLANKLINE>
     """
-    tables: dict[str, dict[str, Any]] = {"": {"config": FORMAT}}
-    for name in ("method", "env"):
-        if getattr(config, name) is not None:
-            tables[""][name] = getattr(config, name)
+    words = {"config": FORMAT, "method": config.method, "env": config.env}
+    tables: dict[str, dict[str, Any]] = {"": {n: v for n, v in words.items() if v is not None}}
     for name, value in config.settings.items():
         table, _, field = name.rpartition(".")
         if name in COMPONENTS:

@@ -17,7 +17,7 @@ import safetensors.numpy
 
 from mppo.errors import BadRequest, CheckpointError
 from mppo.files import checkpoints, reader
-from mppo.files.atomic import write_atomically
+from mppo.files.atomic import make_folder, write_atomically
 from mppo.files.checkpoints import Checkpoint
 from mppo.files.reader import History
 from mppo.files.run_directory import plain
@@ -78,10 +78,7 @@ def save(path: str | os.PathLike[str], described: Row, arrays: dict[str, np.ndar
     }
     about["sha256"] = checkpoints.hash_of(about)
     text = json.dumps(about, allow_nan=False, sort_keys=True)
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise BadRequest(f'cannot write to "{file.parent}": {error.strerror}') from error
+    make_folder(file.parent)
     write_atomically(file, safetensors.numpy.save(arrays, metadata={"mppo": text}))
     return file
 

@@ -72,16 +72,13 @@ class History(NamedTuple):
         """The rows of the iterations before this one."""
         metrics = [row for row in self.metrics if row["iteration"] < iteration]
         steps = metrics[-1]["steps"] if metrics else 0
-        timing, evaluations = (
-            [row for row in log if row["steps"] <= steps] for log in (self.timing, self.evaluations)
-        )
-        return History(metrics, timing, evaluations)
+        reached = lambda log: [row for row in log if row["steps"] <= steps]
+        return History(metrics, reached(self.timing), reached(self.evaluations))
 
 
 def history(path: PathLike, notes: Notes | None = None) -> History:
     """All rows that a run directory holds now."""
-    logs = {name: rows(path, f"{name}.jsonl", notes) for name in History._fields}
-    return History(**logs)
+    return History(*(rows(path, f"{name}.jsonl", notes) for name in History._fields))
 
 
 def rows(path: PathLike, name: str, notes: Notes | None = None) -> list[Row]:
@@ -191,8 +188,7 @@ def finished(path: PathLike) -> bool:
 
 def archived(path: PathLike) -> Row:
     """The parts of a run that lies in the archive of its grid; a directory of the run wins."""
-    path = Path(path)
-    return _archive_of(path).runs.get(path.name, {})
+    return _archive_of(Path(path)).runs.get(Path(path).name, {})
 
 
 def ended(path: Path) -> bool:

@@ -21,21 +21,13 @@ from mppo.files.checkpoints import Checkpoint, read_bytes
 from mppo.files.reader import LARGEST_LOG
 
 _ARRAYS = re.compile(r"(\d{9})\.safetensors")
-_SUFFIXES = (".safetensors", ".json")  # the manifest moves last: until then it is looked at again
-
-
-class Refused(NamedTuple):
-    """A checkpoint that the run does not go on from."""
-
-    number: int
-    reason: str  # names the file
 
 
 class Choice(NamedTuple):
     """The checkpoint to go on from, None for the beginning, and the newer ones that are not."""
 
     found: Checkpoint | None
-    refused: list[Refused]
+    refused: dict[int, str]  # by number, the reason, which names the file
 
 
 def choose(path: Path, logs: Sequence[str], restore: Callable[[Checkpoint], Any]) -> Choice:
@@ -46,7 +38,7 @@ def choose(path: Path, logs: Sequence[str], restore: Callable[[Checkpoint], Any]
     """
     folder = path / "checkpoints"
     numbers, bare = _listed(folder)
-    refused: list[Refused] = []
+    refused: dict[int, str] = {}
     for number in numbers:
         try:
             found = checkpoints.load(folder, number)
@@ -54,14 +46,12 @@ def choose(path: Path, logs: Sequence[str], restore: Callable[[Checkpoint], Any]
             restore(found)
         except CheckpointError as error:
             reason, file = str(error), folder / f"{number:09d}.json"
-            named = str(path) in reason
-            refused.append(Refused(number, reason if named else f'"{file}": {reason}'))
+            refused[number] = reason if str(path) in reason else f'"{file}": {reason}'
         else:
             return Choice(found, refused)
-    torn = [Refused(n, f'"{folder / f"{n:09d}.safetensors"}" has no manifest') for n in bare]
+    torn = {n: f'"{folder / f"{n:09d}.safetensors"}" has no manifest' for n in bare}
     if numbers or len(bare) > 1:
-        reasons = "; ".join(one.reason for one in (refused or torn))
-        raise none_good(path, f"no checkpoint is good: {reasons}")
+        raise none_good(path, f"no checkpoint is good: {'; '.join((refused or torn).values())}")
     return Choice(None, torn)
 
 
@@ -77,7 +67,8 @@ def none_good(path: Path, why: str) -> CheckpointError:
 def set_aside(path: Path, number: int) -> str:
     """Move the files of a checkpoint to `checkpoints/refused`; returns where they are now."""
     folder = path / "checkpoints"
-    files = [folder / f"{number:09d}{suffix}" for suffix in _SUFFIXES]
+    # the manifest moves last: until then it is looked at again
+    files = [folder / f"{number:09d}{suffix}" for suffix in (".safetensors", ".json")]
     files = [file for file in files if present(file)]  # an earlier attempt may have moved some
     with reported(folder / "refused"):
         targets = moved(files, folder / "refused")

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from mppo.errors import BadRequest, CheckpointError, StorageFault
-from mppo.files import checkpoints, reader, recovery, settings
-from mppo.files.atomic import Appender, Lock, present, renamed_aside, reported, write_atomically
+from mppo.files import atomic, checkpoints, reader, recovery, settings
+from mppo.files.atomic import Appender, Lock, make_folder, present, reported, write_atomically
 from mppo.files.checkpoints import Checkpoint, hash_of, read_json
 from mppo.files.reader import LARGEST_RUN, LOGS
 
@@ -86,10 +86,7 @@ class RunDirectory:
         refused and left as it is, and so is one of whose checkpoints none is good.
         """
         self.refuse_other(run)
-        try:
-            self.path.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise BadRequest(f'cannot write to "{self.path}": {error.strerror}') from error
+        make_folder(self.path)
         lock = Lock(self.path)
         try:
             self.refuse_other(run)  # it may have come about while we waited
@@ -109,39 +106,32 @@ class RunDirectory:
     def _go_on_from(self, choice: recovery.Choice) -> None:
         """Put out of the way what is refused, and cut the logs back to what is not."""
         done = 0 if choice.found is None else choice.found.data["iteration"]
-        for one in choice.refused:
-            place = self._set_aside(one.number)
-            self.event("checkpoint refused", number=one.number, reason=one.reason, moved_to=place)
+        for number, reason in choice.refused.items():
+            place = None
+            try:
+                place = recovery.set_aside(self.path, number)
+            except (StorageFault, CheckpointError):  # it stays, since it cannot be moved now
+                self._left.append(number)
+            self.event("checkpoint refused", number=number, reason=reason, moved_to=place)
         if choice.found is not None and choice.refused:
-            self.refused = [one.reason for one in choice.refused]
+            self.refused = list(choice.refused.values())
             where = "left where it is" if self._left else "moved to checkpoints/refused"
             self.passed_over = (
                 f'"{self.path}" goes on from checkpoint {done}; passed over and {where}: '
                 + "; ".join(self.refused)
             )
-        if self.finished and self._iterations_at_end() != done:
-            with reported(self.path / "final.json"):
-                (self.path / "final.json").unlink()  # first: it speaks of rows that are cut off now
+        if self.finished:
+            end: Any = None  # of the run as `final.json` says, if that can be read
+            with contextlib.suppress(CheckpointError):
+                end = read_json(self.path / "final.json", LARGEST_RUN).get("iterations")
+            if end != done:
+                with reported(self.path / "final.json"):
+                    (self.path / "final.json").unlink()  # first: its rows are cut off now
         offsets = dict.fromkeys(LOGS, 0) if choice.found is None else choice.found.data["offsets"]
         for name in LOGS:
             self._logs[name] = Appender(self.path / name, offsets[name])
         before = {} if self.aside is None else {"before": self.aside.name}
         self.event("start" if choice.found is None else "resume", iteration=done, **before)
-
-    def _set_aside(self, number: int) -> str | None:
-        """Where a refused checkpoint is now; None if it stays, since it cannot be moved now."""
-        try:
-            return recovery.set_aside(self.path, number)
-        except (StorageFault, CheckpointError):
-            self._left.append(number)
-            return None
-
-    def _iterations_at_end(self) -> Any:
-        """What `final.json` says; None if it cannot be read."""
-        try:
-            return read_json(self.path / "final.json", LARGEST_RUN).get("iterations")
-        except CheckpointError:
-            return None
 
     def move_aside(self) -> Path | None:
         """Make room for a run from the beginning: the one that is here gets another name.
@@ -155,7 +145,7 @@ class RunDirectory:
         lock, where = Lock(self.path), Path(os.path.abspath(self.path))
         within = Path.cwd().is_relative_to(where)
         try:
-            self.aside = renamed_aside(where)
+            self.aside = atomic.renamed_aside(where)
         finally:
             lock.release(as_found=True)
         if within:

@@ -112,10 +112,9 @@ def _check_read(cls: type, kind: str, values: dict[str, Any]) -> None:
     for name, value in values.items():
         wanted = hints(cls).get(name, Any)
         if cls is Method and name in COMPONENTS:
-            ours = type(value).__module__.startswith("mppo.")
-            fits = dataclasses.is_dataclass(value) and (
-                not ours or type(value) in COMPONENTS[name].values()
-            )
+            theirs = not type(value).__module__.startswith("mppo.")
+            known = theirs or type(value) in COMPONENTS[name].values()
+            fits = known and dataclasses.is_dataclass(value)
         else:
             fits = _fits(value, wanted)
         if not fits:
@@ -266,12 +265,9 @@ def _check_type(target: Any, name: str, value: Any) -> None:
     """Numbers for numbers, allowed words for words; unions of components are left to use."""
     wanted = hints(type(target)).get(name, Any)
     if wanted == Rate:
-        if isinstance(value, bool) or not (
-            isinstance(value, int | float | str | Schedule | Called) or callable(value)
-        ):
+        fits = isinstance(value, int | float | str | Schedule | Called) or callable(value)
+        if isinstance(value, bool) or not fits:
             raise BadRequest(f"{name} is {value!r}; it must be a number or a schedule")
-        if isinstance(value, float) and not math.isfinite(value):
-            raise BadRequest(f"{name} is {value!r}; it must be finite")
     elif typing.get_origin(wanted) is typing.Literal:
         allowed = typing.get_args(wanted)
         if value not in allowed:
@@ -283,9 +279,9 @@ def _check_type(target: Any, name: str, value: Any) -> None:
         if not fits or (wanted is not bool and isinstance(value, bool)):
             why = no_schedule(name, value)
             raise BadRequest(f"{name} is {value!r}; it must be a {wanted.__name__}{why}")
-        if isinstance(value, float) and not math.isfinite(value):
-            raise BadRequest(f"{name} is {value!r}; it must be finite")
     elif (
         isinstance(wanted, types.UnionType) and isinstance(value, str) and not _fits(value, wanted)
     ):
         raise BadRequest(f"{name} is {value!r}; give a component")
+    if wanted in (Rate, int, float) and isinstance(value, float) and not math.isfinite(value):
+        raise BadRequest(f"{name} is {value!r}; it must be finite")

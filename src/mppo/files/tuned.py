@@ -90,22 +90,20 @@ def shown(value: float, size: float | None = None) -> str:
 
 def read(file: Path = FILE) -> list[Tuned]:
     """All entries of a file."""
-    data = tomllib.loads(file.read_text(encoding="utf-8"))
-    return [_entry(table) for table in data["tuned"]]
+    found = []
+    for table in tomllib.loads(file.read_text(encoding="utf-8"))["tuned"]:
+        given = {"env_kwargs": {}, **table, "settings": by_dotted_name(table["settings"])}
+        given["wrappers"] = tuple(table.get("wrappers", ()))
+        for name in ("returns", "deterministic"):
+            given[name] = tuple(map(float, table.get(name, ())))
+        found.append(Tuned(**given))
+    return found
 
 
 @lru_cache
 def entries() -> tuple[Tuned, ...]:
     """All entries of the package."""
     return tuple(read())
-
-
-def _entry(table: dict[str, Any]) -> Tuned:
-    given = {"env_kwargs": {}, **table, "settings": by_dotted_name(table["settings"])}
-    given["wrappers"] = tuple(table.get("wrappers", ()))
-    for name in ("returns", "deterministic"):
-        given[name] = tuple(map(float, table.get(name, ())))
-    return Tuned(**given)
 
 
 def find(method: str, env: Any, env_kwargs: dict[str, Any] | None = None) -> Tuned:
@@ -121,8 +119,7 @@ def find(method: str, env: Any, env_kwargs: dict[str, Any] | None = None) -> Tun
         return max(said, key=lambda one: len(one.env_kwargs))
     if not there:
         known = sorted({short(one.env) for one in entries()})
-        listed = f"There are some for {', '.join(known)}"
-        hint = did_you_mean(short(env), known, listed)
+        hint = did_you_mean(short(env), known, f"There are some for {', '.join(known)}")
         raise BadRequest(f'there are no tuned settings for "{env}"{hint}')
     names = sorted({one.method for one in there})
     raise BadRequest(
@@ -174,27 +171,22 @@ def settings_line(tuned: Tuned) -> str:
 
 def as_config(tuned: Tuned) -> config_file.Config:
     """An entry as settings from a file."""
-    run: dict[str, Any] = {"steps": tuned.steps}
-    if tuned.wrappers:
-        run["wrappers"] = list(tuned.wrappers)
-    return config_file.Config(tuned.method, tuned.env, {}, run | tuned.settings)
+    wrappers = {"wrappers": list(tuned.wrappers)} if tuned.wrappers else {}
+    run = {"steps": tuned.steps, **wrappers, **tuned.settings}
+    return config_file.Config(tuned.method, tuned.env, {}, run)
 
 
 def written(those: Sequence[Tuned]) -> str:
     """The file that `read` takes."""
+    line = lambda name, value: f"{name} = {config_file.value_as_toml(name, value)}"
+    known = ("method", "env", "env_kwargs", "wrappers", "steps", "source")
     lines = HEADER.splitlines()
     for one in those:
         table = one._asdict()
-        lines += ["", "[[tuned]]"]
-        for name in ("method", "env", "env_kwargs", "wrappers", "steps", "source", "returns"):
-            if table[name] or name == "returns":
-                lines.append(f"{name} = {config_file.value_as_toml(name, table[name])}")
-        if one.returns:
-            for name in ("deterministic", "seconds", "measured"):
-                lines.append(f"{name} = {config_file.value_as_toml(name, table[name])}")
-        lines.append("[tuned.settings]")
-        for name, value in one.settings.items():
-            lines.append(f"{name} = {config_file.value_as_toml(name, value)}")
+        names = [name for name in known if table[name]] + ["returns"]
+        names += ["deterministic", "seconds", "measured"] if one.returns else []
+        lines += ["", "[[tuned]]", *(line(name, table[name]) for name in names)]
+        lines += ["[tuned.settings]", *(line(*item) for item in one.settings.items())]
     return "\n".join(lines) + "\n"
 
 

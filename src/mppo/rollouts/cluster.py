@@ -59,11 +59,7 @@ class Cluster:
     moves_work = True
 
     def __init__(self, setup: Setup, address: str | None, wanted: int):
-        self.ray: Any = _imported_ray()
-        self._wanted = wanted
-        self._begun = not self.ray.is_initialized()
-        if self._begun:
-            _connect(self.ray, address, wanted)
+        self.ray, self._begun = connected(address, wanted, OBJECT_STORE)
         try:
             self._setup = self.ray.put(setup)
         except Exception as error:  # whatever a user's object raises when it is to be copied
@@ -145,7 +141,11 @@ class RayWorker:
             self._cluster.ray.kill(self._handle)
 
 
-def _imported_ray() -> Any:
+def connected(address: str | None, cpus: int, store: int) -> tuple[Any, bool]:
+    """Ray, and whether it was connected here: to a cluster, or to one that is started for it.
+
+    One of our own has so many CPUs (0: as many as there are) and bytes of object store.
+    """
     if importlib.util.find_spec("ray") is None:
         raise BadRequest('the engine "ray" needs Ray: pip install "mppo[ray]"')
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
@@ -154,22 +154,21 @@ def _imported_ray() -> Any:
     import ray
     import ray.exceptions
 
-    return ray
-
-
-def _connect(ray: Any, address: str | None, wanted: int) -> None:
-    quiet = {"log_to_driver": False, "logging_level": "error"}
+    if ray.is_initialized():
+        return ray, False
+    quiet: Any = {"log_to_driver": False, "logging_level": "error"}
     try:
         with warnings.catch_warnings():  # Ray starts programs, which JAX takes for forks
             warnings.filterwarnings("ignore", "os.fork", RuntimeWarning)
             if address is None:
-                cpus, store = wanted or available_cores(), OBJECT_STORE
-                ray.init(num_cpus=cpus, include_dashboard=False, object_store_memory=store, **quiet)
+                own: Any = {"num_cpus": cpus or available_cores(), "object_store_memory": store}
+                ray.init(include_dashboard=False, **own, **quiet)
             else:
                 host, colon, port = address.rpartition(":")
                 if colon and "/" not in host and port.isdigit():  # Ray would try for minutes
                     socket.create_connection((host, int(port)), timeout=ANSWER_WITHIN).close()
                 ray.init(address=address, **quiet)
-    except (ConnectionError, TimeoutError, OSError, ValueError, RuntimeError) as error:
+    except (OSError, ValueError, RuntimeError) as error:
         reason = str(error).strip().splitlines()[0]
         raise BadRequest(f'no Ray cluster at "{address}": {reason}') from error
+    return ray, True

@@ -88,11 +88,7 @@ class Collector:
         self.envs.close()
 
     def __call__(
-        self,
-        actor: Actor | Sequence[Actor],
-        path: int,
-        iteration: int,
-        rows: Buffers | None = None,
+        self, actor: Actor | Sequence[Actor], path: int, iteration: int, rows: Buffers | None = None
     ) -> Trajectories:
         """Trajectories of the actor, or of one actor in each environment.
 
@@ -133,7 +129,15 @@ class Collector:
             self._go_on_from(self._parked.pop(path))
             return
         self._path, self._earlier = path, self._no_earlier()
-        self._restart(iteration)
+        numbers = range(self.first, self.first + self.envs.num_envs)
+        for e, lane in enumerate(self._lanes):  # from streams of this iteration
+            lane.begin(self.seed, Role.ENVIRONMENT, iteration, numbers[e])
+            self._now[e] = lane.observation
+        if not self._lanes:
+            seeds = [integer(self.seed, Role.ENVIRONMENT, iteration, e) for e in numbers]
+            observations, _ = self.envs.reset(seed=seeds_for(self.envs, seeds))
+            self._now[:] = self.spaces.flatten(observations, self.envs.num_envs)
+            self._pending[:] = False
 
     def get_state(self) -> Arrays:
         """What goes on from one batch to the next; of environments that can tell."""
@@ -177,20 +181,6 @@ class Collector:
     def _no_earlier(self) -> Earlier:
         zeros = np.zeros(self.envs.num_envs, np.float32)
         return Earlier(zeros, zeros, np.zeros(self.envs.num_envs, np.int32))
-
-    def _restart(self, iteration: int) -> None:
-        """New episodes everywhere, from streams of this iteration."""
-        count = self.envs.num_envs
-        if self._lanes:
-            for e, lane in enumerate(self._lanes):
-                lane.begin(self.seed, Role.ENVIRONMENT, iteration, self.first + e)
-                self._now[e] = lane.observation
-            return
-        numbers = range(self.first, self.first + count)
-        seeds = [integer(self.seed, Role.ENVIRONMENT, iteration, e) for e in numbers]
-        observations, _ = self.envs.reset(seed=seeds_for(self.envs, seeds))
-        self._now[:] = self.spaces.flatten(observations, count)
-        self._pending[:] = False
 
     def _by_lane(self, actors: Sequence[Actor], noise: list[np.ndarray], rows: Buffers) -> None:
         """Each environment by itself, in threads where physics lets others run meanwhile."""

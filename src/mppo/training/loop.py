@@ -11,6 +11,8 @@ from dataclasses import InitVar, dataclass
 from pathlib import Path
 from typing import Any
 
+import safetensors.numpy
+
 from mppo import callbacks
 from mppo.acting.agent import Agent
 from mppo.algorithm.methods import METHODS
@@ -191,7 +193,7 @@ class Training:
             folder.mkdir(exist_ok=True)
         self._event("fault", message=str(fault))
         if isinstance(fault, LearningFault) and self.run.trajectories is not None:
-            content = checkpoints.as_bytes(self.run.trajectories)
+            content = safetensors.numpy.save(checkpoints.named_arrays(self.run.trajectories, ""))
             write_atomically(folder / "batch.safetensors", content)
 
     def _finish(self, directory: RunDirectory) -> None:

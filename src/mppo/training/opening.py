@@ -53,14 +53,6 @@ class Opened(NamedTuple):
         """Environment steps done at the checkpoint."""
         return self.iteration * self.method.batch_size
 
-    @property
-    def evaluated_at_once(self) -> int:
-        """Environments of the run's own evaluation: with as many, sums are rounded alike."""
-        own = self.described.get("evaluation", {})
-        counts = [own.get(name) for name in ("episodes", "deterministic_episodes")]
-        known = [n for n in counts if type(n) is int and 0 < n <= 1000]
-        return max(known, default=AT_ONCE)
-
     def agent(self, path: int | None = None) -> Agent:
         """The policy of one path; without one named, that which the picking rule reports."""
         if path is None:
@@ -95,16 +87,22 @@ def load(
 
 
 def opened(
-    directory: str | os.PathLike[str],
-    *,
-    env: AnyEnv | None = None,
-    allow_imports: bool = False,
+    directory: str | os.PathLike[str], *, env: AnyEnv | None = None, allow_imports: bool = False
 ) -> Opened:
     """Read a run directory; nothing in it is changed."""
     where = Path(directory)
     found = reader.known_description(where)
     method = described(found, allow_imports, other_env=env is not None).method
-    on = prepared(method, _source(where, found, env, allow_imports))
+    try:
+        source = recorded_source(found, env, None, allow_imports)
+    except BadRequest as error:
+        if env is not None or "--allow-imports" in str(error):
+            raise
+        raise BadRequest(
+            f'"{where}" was trained on "{found["env"]}": {error}; if it was a callable, give '
+            f'it: mppo.load("{where}", env=make_env)'
+        ) from error
+    on = prepared(method, source)
     architecture = architecture_of(method, on.spaces)
     like = jax.eval_shape(partial(iteration.init, method, architecture), jax.random.key(0))
     state = checkpoints.restored(like, reader.newest(where).arrays, "state")
@@ -143,22 +141,12 @@ def play(
     run: Opened, agent: Agent, episodes: int, seed: int, deterministic: bool = False
 ) -> Episodes:
     """Episodes of an agent; with the run's own seed, those of its evaluation at this checkpoint."""
-    envs = run.task.make(run.task.count or run.evaluated_at_once)
+    own = run.described.get("evaluation", {})
+    counts = [own.get(name) for name in ("episodes", "deterministic_episodes")]
+    known = [n for n in counts if type(n) is int and 0 < n <= 1000]
+    # with as many environments as in the run's own evaluation, sums are rounded alike
+    envs = run.task.make(run.task.count or max(known, default=AT_ONCE))
     clip = bool(run.described["clip_actions"])
     with closing(Evaluator(envs, run.task.spaces, seed, clip, available_cores())) as evaluator:
         actor = Actor(run.architecture, agent.policy)
         return evaluator.play(actor, run.iteration, episodes, deterministic)
-
-
-def _source(
-    where: Path, described: dict[str, Any], env: AnyEnv | None, allow_imports: bool
-) -> EnvSource:
-    try:
-        return recorded_source(described, env, None, allow_imports)
-    except BadRequest as error:
-        if env is not None or "--allow-imports" in str(error):
-            raise
-        raise BadRequest(
-            f'"{where}" was trained on "{described["env"]}": {error}; if it was a callable, give '
-            f'it: mppo.load("{where}", env=make_env)'
-        ) from error

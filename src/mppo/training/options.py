@@ -68,19 +68,15 @@ class Options:
     def among(cls, given: Mapping[str, Any]) -> Options:
         """The options among names and values; a list becomes a tuple."""
         names = {one.name for one in fields(cls)} & given.keys()
-        values: dict[str, Any] = {
-            name: tuple(given[name]) if isinstance(given[name], list) else given[name]
-            for name in names
-        }
+        frozen = lambda value: tuple(value) if isinstance(value, list) else value
+        values: dict[str, Any] = {name: frozen(given[name]) for name in names}
         return cls(**values)
 
     @property
     def evaluation(self) -> Evaluation:
         """When and how policies are evaluated."""
-        beside = self.eval_deterministic_episodes
-        return Evaluation(
-            self.eval_every, self.eval_episodes, self.eval_episodes if beside is None else beside
-        )
+        episodes, beside = self.eval_episodes, self.eval_deterministic_episodes
+        return Evaluation(self.eval_every, episodes, episodes if beside is None else beside)
 
     def run(self, method: Method, env: AnyEnv, env_kwargs: dict[str, Any] | None = None) -> Run:
         """A run of a method on an environment, at its beginning."""

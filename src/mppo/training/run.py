@@ -132,9 +132,8 @@ class Run:
 
     def iterate(self) -> Row:
         """One iteration of Algorithm 1 and its row, of plain values."""
-        measuring = self.iteration < self.method.paths and (
-            getattr(self.method.picking, "start", None) == "evaluate"
-        )
+        start = getattr(self.method.picking, "start", None)
+        measuring = self.iteration < self.method.paths and start == "evaluate"
         learn = self.programs.measure_only if measuring else self.programs.learn
         now = validation.rates_at(self.method, self.iteration / self.iterations)
         if now and not measuring:
@@ -207,18 +206,17 @@ class Run:
         if (maze := snapshots.maze_of(collector)) is not None:
             if self.visits is None:
                 self.visits = snapshots.no_visits(maze, self.method.paths)
-            snapshots.count_visits(self.visits, maze, path, self.trajectories)
+            column, row = maze.cells(self.trajectories.observations.reshape(-1, 2)).T
+            np.add.at(self.visits[path], (row, column), 1)
         self.simulation = time.perf_counter() - started
         self.doing = f"improving path {path}" if self._learnt else "compiling the update"
         self._learnt = True
         return self.trajectories
 
     def evaluation_due(self) -> bool:
-        """At the first iteration's end at or after each multiple of the interval, and at last."""
-        every, batch, n = self.evaluation.every, self.method.batch_size, self.iteration
-        if not every or not n:
-            return False
-        return n * batch // every > (n - 1) * batch // every or n == self.iterations
+        """Whenever `Evaluation.due` says so, and at last."""
+        ends = self.evaluation.every > 0 and self.iteration == self.iterations
+        return ends or self.evaluation.due(self.iteration, self.method.batch_size)
 
     def evaluate(self) -> Row:
         """Episodes of the policy that would be picked now: their row, of plain values."""

@@ -75,12 +75,6 @@ def no_visits(maze: MazeVector, paths: int) -> np.ndarray:
     return np.zeros((paths, *maze.layout.walls.shape), np.int64)
 
 
-def count_visits(visits: np.ndarray, maze: MazeVector, path: int, seen: Trajectories) -> None:
-    """Count the cells that a path was in."""
-    column, row = maze.cells(seen.observations.reshape(-1, 2)).T
-    np.add.at(visits[path], (row, column), 1)
-
-
 def taken(run: Run) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     """All that decides the future of a run: arrays by name, and plain data."""
     arrays = checkpoints.named_arrays(run.state, "state")

@@ -35,7 +35,6 @@ FIXED = {
     "action_masks": "the policies have learnt to see with it",
 }
 """Fields that cannot change, each with the reason."""
-WAY_OUT = "make another model with it: MPPO(env, ..., {}=...)"
 
 
 def check(method: Method, steps: int, seed: int, evaluation: Evaluation, workers: int) -> None:
@@ -148,7 +147,8 @@ def refuse_fixed(old: Method, new: Method) -> None:
             if name == field or name.startswith(f"{field}."):
                 keyword = name.replace(".", "__")
                 raise BadRequest(
-                    f'"{keyword}" of a model cannot change: {why}; {WAY_OUT.format(keyword)}'
+                    f'"{keyword}" of a model cannot change: {why}; make another model with it: '
+                    f"MPPO(env, ..., {keyword}=...)"
                 )
 
 

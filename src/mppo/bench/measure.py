@@ -111,11 +111,9 @@ class MeasuredProcess:
     def stop(self) -> None:
         """End it if it still runs."""
         self._process.kill()
-        self._process.wait()
-        for stream in (self._process.stdin, self._process.stdout, self._errors):
-            if stream is not None:
-                with suppress(BrokenPipeError):
-                    stream.close()
+        self._errors.close()
+        with suppress(BrokenPipeError), self._process:
+            pass  # its end is waited for, and its streams are closed
 
 
 class Clock(Callback):
@@ -247,23 +245,20 @@ def _bits(run: Run) -> list[bytes]:
     return [np.asarray(leaf).tobytes() for leaf in leaves]
 
 
-def take_cores(words: list[str]) -> dict[str, Any]:
-    """Keep to the cores that the parent names; what it wants measured."""
-    wanted, fields = (json.loads(word) for word in words)
-    if wanted:
-        os.sched_setaffinity(0, wanted)
-    return fields
-
-
-def main(words: list[str]) -> int:
-    """Take the cores, then import what starts threads, then measure."""
-    workload = Workload(**take_cores(words))
+def measured(workload: Workload) -> Sample:
+    """What the parent wants of a workload."""
     if workload.steady_memory:
         return_large_buffers()
-    sample = measure_in_turn(workload) if workload.alternate else measure_training(workload)
-    print(json.dumps({"cores": cores(), **sample}), flush=True)
-    return 0
+    return measure_in_turn(workload) if workload.alternate else measure_training(workload)
+
+
+def answer(task: Callable[..., Any], measure: Callable[[Any], Sample], words: list[str]) -> None:
+    """Keep to the cores that the parent names, then measure the task that it gives."""
+    wanted, fields = map(json.loads, words)
+    if wanted:
+        os.sched_setaffinity(0, wanted)
+    print(json.dumps({"cores": cores(), **measure(task(**fields))}), flush=True)
 
 
 if __name__ == "__main__":
-    raise SystemExit(main(sys.argv[1:]))
+    answer(Workload, measured, sys.argv[1:])

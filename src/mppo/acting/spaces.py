@@ -83,8 +83,12 @@ class Spaces:
     @cached_property
     def head(self) -> Head:
         """The action distribution that fits the action space."""
-        if self.squash:
-            _refuse_unbounded(self.action, self.name)
+        boxes = [leaf for leaf in _leaves(self.action) if isinstance(leaf, spaces.Box)]
+        if self.squash and not (boxes and all(leaf.is_bounded() for leaf in boxes)):
+            raise BadRequest(
+                f'"{self.name}" has the action space {self.action}, and actions="squashed" needs '
+                "continuous actions with finite bounds; use clipped or raw"
+            )
         leaves = [_head(leaf, self.name, self.squash) for leaf in _leaves(self.action)]
         heads: list[Any] = []  # neighbours of one kind as one: fewer, larger distributions
         for kind, several in groupby(leaves, type):
@@ -216,15 +220,6 @@ def _first(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _first(part) for key, part in value.items()}
     return tuple(_first(part) for part in value) if isinstance(value, tuple) else value[0]
-
-
-def _refuse_unbounded(space: spaces.Space, name: str) -> None:
-    boxes = [leaf for leaf in _leaves(space) if isinstance(leaf, spaces.Box)]
-    if not boxes or not all(leaf.is_bounded() for leaf in boxes):
-        raise BadRequest(
-            f'"{name}" has the action space {space}, and actions="squashed" needs continuous '
-            "actions with finite bounds; use clipped or raw"
-        )
 
 
 def _refuse_images(space: spaces.Space, name: str) -> None:

@@ -15,7 +15,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space, concatenate, create_empty_array, iterate
 
 from mppo.envs.contract import reset_indices, seeds_for
-from mppo.envs.robots.engine import quieten, warnings_of
+from mppo.envs.robots.engine import bad_numbers, quieten, uses_mujoco
 from mppo.errors import BadRequest, EnvironmentFault
 
 
@@ -33,8 +33,8 @@ class CheckedEnv:
         self.episode: int = 0  # after the last seeded reset
         self.steps: int = 0
         self.action: Any = None  # of the last step
-        self.warnings: Callable[[], dict[str, int]] | None = warnings_of(env)
-        if self.warnings is not None:
+        self.simulated: Any = env.unwrapped if uses_mujoco(env) else None  # has MuJoCo's `data`
+        if self.simulated is not None:
             quieten()
 
     def reset(self, seed: int | None) -> Any:
@@ -81,7 +81,7 @@ class CheckedEnv:
 
     def check_warnings(self) -> None:
         """Raise for what MuJoCo called bad."""
-        if self.warnings is not None and (bad := self.warnings()):
+        if self.simulated is not None and (bad := bad_numbers(self.simulated.data)):
             self.fault("MuJoCo's warnings", bad)
 
     def observation(self, observation: Any) -> Any:

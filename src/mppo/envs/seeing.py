@@ -171,13 +171,10 @@ def _safe_bounds(space: Any) -> tuple[Any, Any]:
     if space.dtype.kind in "iu":
         limits = np.iinfo(dtype)
         small = (np.abs(low.astype(float)) < EXACT) & (np.abs(high.astype(float)) < EXACT)
-        below = np.where(small, low - 1.0, low)
-        above = np.where(small, high + 1.0, high)
-        return np.where(low == limits.min, -np.inf, below), np.where(
-            high == limits.max, np.inf, above
-        )
+        below, above = np.where(small, low - 1.0, low), np.where(small, high + 1.0, high)
+        below = np.where(low == limits.min, -np.inf, below)
+        return below, np.where(high == limits.max, np.inf, above)
     low, high = low.astype(np.float32), high.astype(np.float32)
     if space.dtype.itemsize <= 4:  # what is at the bound is still inside
-        down, up = np.float32(-np.inf), np.float32(np.inf)
-        return np.nextafter(low, down), np.nextafter(high, up)
+        return np.nextafter(low, np.float32(-np.inf)), np.nextafter(high, np.float32(np.inf))
     return low, high

@@ -81,11 +81,7 @@ _RLLAB = Preset(
     relative=False,
     speed_limits=(np.pi / 2.0 / 0.01, np.pi / 2.0 / 0.01),
 )
-PRESETS = {
-    "acrobot": _ACROBOT,
-    "rllab": _RLLAB,
-    "rllab_weak": _RLLAB._replace(torque_limit=5.0),
-}
+PRESETS = {"acrobot": _ACROBOT, "rllab": _RLLAB, "rllab_weak": _RLLAB._replace(torque_limit=5.0)}
 
 
 @native

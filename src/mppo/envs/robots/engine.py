@@ -2,7 +2,6 @@
 
 import importlib
 import logging
-from collections.abc import Callable
 from typing import Any
 
 mujoco: Any = importlib.import_module("mujoco")
@@ -25,14 +24,6 @@ def bad_numbers(data: Any) -> dict[str, int]:
     if not any(counts):
         return {}
     return {name: counts[index] for name, index in BAD_NUMBERS.items() if counts[index]}
-
-
-def warnings_of(env: Any) -> Callable[[], dict[str, int]] | None:
-    """How to ask a Gymnasium environment for such warnings; None if it is not MuJoCo's."""
-    base = env.unwrapped
-    if not uses_mujoco(base):
-        return None
-    return lambda: bad_numbers(base.data)
 
 
 def quieten() -> None:

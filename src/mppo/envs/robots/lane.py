@@ -60,23 +60,19 @@ class MujocoLane:
         self._robot, self._base = robot, base
         self._place, self._healthy = 0.0, True
         self._gates = gates or no_gates(base.model.nu)
-        self._compiled = self._for_compiled_code()
-
-    def _for_compiled_code(self) -> CompiledLane:
-        robot, base, data = self._robot, self._base, self.data
         mj_step, mj_forces = addresses() or (0, 0)
         physics = Physics(
             mj_step,
             mj_forces if robot.reads_forces else 0,
             self.model._address,
-            data._address,
+            self.data._address,
             self.frame_skip,
-            data.warning.number,
+            self.data.warning.number,
             np.array(list(BAD_NUMBERS.values()), np.int64),
         )
-        return CompiledLane(
+        self._compiled = CompiledLane(
             physics,
-            body_of(self.model, data, robot.place(base, data)),
+            body_of(self.model, self.data, robot.place(base, self.data)),
             _compiled(robot.observe, OBSERVE, base),
             _compiled(robot.healthy or Rule(_stands), HEALTHY, base),
             _compiled(robot.reward, REWARD, base),

@@ -73,6 +73,11 @@ def fresh_path(
     """A path that was never rolled out, of the style of that number."""
     policy = random_policy(method, architecture, number, key)
     nowhere = jnp.zeros((1, architecture.observation_size))
+    progress: PyTree = ()
+    if method.looks_back:
+        unknown, most = jnp.full(method.looks_back, jnp.nan), jnp.asarray(jnp.inf)
+        curious = of_style(method, "bonus", number) > 0 if method.styles else jnp.asarray(False)
+        progress = Progress(unknown, unknown, most, -most, curious, -most)
     return Member(
         policy,
         method.optimiser.init(policy.parameters),
@@ -80,17 +85,8 @@ def fresh_path(
         mean_entropy(architecture, policy, nowhere, method.entropy_index),
         fresh_record(method.estimator.memory),
         number,
-        _no_progress(method, number),
+        progress,
     )
-
-
-def _no_progress(method: Method, number: PyTree) -> PyTree:
-    if not method.looks_back:
-        return ()
-    unknown = jnp.full(method.looks_back, jnp.nan)
-    curious = of_style(method, "bonus", number) > 0 if method.styles else jnp.asarray(False)
-    most = jnp.asarray(jnp.inf)
-    return Progress(unknown, unknown, most, -most, curious, -most)
 
 
 def came_along(progress: Progress, record: Record, counted: Outcome) -> Progress:
@@ -163,11 +159,7 @@ def stepping(method: Method, path: Member) -> Optimiser:
 
 
 def look(
-    method: Method,
-    policy: Policy,
-    number: PyTree,
-    observations: jax.Array,
-    first: jax.Array,
+    method: Method, policy: Policy, number: PyTree, observations: jax.Array, first: jax.Array
 ) -> Policy:
     """The policy with its filter brought up to date by a stack of observations [N, obs].
 

@@ -86,11 +86,8 @@ class Diversity:
         return trajectories.rewards
 
     def bonus(self, architecture: Architecture, state: DiversityState) -> Bonus:
-        weights = (
-            state.weight
-            * self.weights(state)
-            / jnp.maximum(jnp.minimum(state.count, self.priors), 1)
-        )
+        count = jnp.maximum(jnp.minimum(state.count, self.priors), 1)
+        weights = state.weight * self.weights(state) / count
 
         def bonus(policy: Policy, observations: jax.Array) -> jax.Array:
             distances = self.distances(architecture, state, policy, observations)

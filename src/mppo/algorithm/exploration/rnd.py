@@ -76,9 +76,8 @@ class Rnd:
         self, architecture: Architecture, state: RndState, trajectories: Trajectories
     ) -> jax.Array:
         rewards = jnp.asarray(trajectories.rewards)
-        flat = jnp.asarray(trajectories.next_observations).reshape(
-            -1, architecture.observation_size
-        )
+        reached = jnp.asarray(trajectories.next_observations)
+        flat = reached.reshape(-1, architecture.observation_size)
         seen = jax.vmap(lambda x: filters.apply(state.filter, x))(flat)
         errors = jax.vmap(lambda x: self._error(state.predictor, state.target, x))(seen)
         return rewards + errors.reshape(rewards.shape)
@@ -97,9 +96,8 @@ class Rnd:
     ) -> tuple[RndState, dict[str, jax.Array]]:
         """Fit the predictor to the batch's states."""
         adam = optax.adam(self.learning_rate)
-        flat = jnp.asarray(trajectories.next_observations).reshape(
-            -1, architecture.observation_size
-        )
+        reached = jnp.asarray(trajectories.next_observations)
+        flat = reached.reshape(-1, architecture.observation_size)
         filter = filters.update(state.filter, flat)
         seen = jax.vmap(lambda x: filters.apply(filter, x))(flat)
 

@@ -34,8 +34,8 @@ NOTE = (
 def environments(session: Session) -> Part:
     """Every environment of the catalogue, the compiled robots, and worker processes."""
     notes: list[str] = []
-    python = peers.interpreter(session) if session.with_peers else None
-    if session.with_peers and python is None:
+    with_peer = session.with_peers and peers.interpreter(session) is not None
+    if session.with_peers and not with_peer:
         notes.append(f"Without {PEER}: {peers.HINT}.")
     measured = {env.name: env for env in ENVIRONMENTS if _installed(env, notes)}
     names = [name for name in measured if name in QUICK or not session.quick]
@@ -48,12 +48,12 @@ def environments(session: Session) -> Part:
             alone[name] = session.finish(process)
         except MeasurementFailed as failure:
             notes.append(f"{name} failed: {failure}.")
-    once = lambda name, r: _on_all_cores(session, measured[name], r, alone[name]["envs"], python)
+    once = lambda name, r: _on_all_cores(session, measured[name], r, alone[name]["envs"], with_peer)
     together = session.repeat("environments", alone, once, ", all cores", notes=notes)
     ratios, tables = _compared(session, [measured[name] for name in together], alone, together)
     for more in (_robots(session, notes), _processes(session, notes)):
         ratios, tables = ratios + more.ratios, tables + more.tables
-    return Part(ratios, tables, ([NOTE] if python else []) + notes)
+    return Part(ratios, tables, ([NOTE] if with_peer else []) + notes)
 
 
 def _installed(env: Measured, notes: list[str]) -> bool:
@@ -75,7 +75,7 @@ def _start(
     return session.start_module("mppo.bench.stepping", cores, task, {"env": env.name, "on": on})
 
 
-def _on_all_cores(session: Session, env: Measured, r: int, envs: int, python: str | None) -> Sample:
+def _on_all_cores(session: Session, env: Measured, r: int, envs: int, with_peer: bool) -> Sample:
     """Rates of ours, of bare steps in a process on each core, and of the peer, in this order."""
     whole = {"batch_size": 2048, **({"envs": envs} if env.envs else {})}
     workers = {"workers": env.workers} if env.workers else {}
@@ -83,11 +83,11 @@ def _on_all_cores(session: Session, env: Measured, r: int, envs: int, python: st
     start = lambda place: _start(session, env, place, "bare", repetitions=1, together=True)
     bare = session.together(map(start, [[core] for core in session.cores] or [[]]))
     sample = {"ours": ours["rate"], "bare": sum(one["rate"] for one in bare)}
-    if python is not None:
+    if with_peer:
         listed = [str(envs), *([env.package] if env.package else [])]
         label = {"peer": PEER, "env": env.name, "repetition": r}
         iterations = session.size(4, 1)
-        sample["theirs"] = peers.rate(session, python, (PEER, env.id), iterations, label, *listed)
+        sample["theirs"] = peers.rate(session, (PEER, env.id), iterations, label, *listed)
     return sample
 
 
@@ -132,11 +132,9 @@ def _compared(
 
 def _robots(session: Session, notes: list[str]) -> Part:
     """Training on one core against bare `mj_step` of the same states and actions."""
-    cheaper = fast_settings(method_named("trpo"))
+    fast = {"replay": True, "overrides": fast_settings(method_named("trpo"))}
     robots = [("trpo", f"{name}-v5") for name in (ROBOTS if not session.quick else ("Hopper",))]
-    once = lambda case, r: session.train(
-        *case, 50_000, repetition=r, replay=True, overrides=cheaper
-    )
+    once = lambda case, r: session.train(*case, 50_000, repetition=r, **fast)
     ratios, rows = [], []
     samples = session.repeat("environments", robots, once, ", mj_step", notes=notes)
     for (_, name), some in samples.items():

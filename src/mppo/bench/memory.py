@@ -6,6 +6,7 @@ import ctypes
 import re
 import resource
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -90,10 +91,7 @@ def _descendants(pid: str) -> list[str]:
     """Processes started by any thread of this one, and theirs."""
     pids: list[str] = []
     for file in Path(f"/proc/{pid}/task").glob("*/children"):
-        try:
-            children = file.read_text().split()
-        except OSError:
-            continue
-        for child in children:
-            pids += [child, *_descendants(child)]
+        with suppress(OSError):  # it has ended meanwhile
+            for child in file.read_text().split():
+                pids += [child, *_descendants(child)]
     return pids

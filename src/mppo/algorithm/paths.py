@@ -107,10 +107,9 @@ def renewed(
 ) -> Member:
     """The paths after path i, which the rule gives up, was drawn anew in the next plain style."""
     plain = [n for n, one in enumerate(method.styles) if not one.bonus]
-    after = {
-        n: min((m for m in plain if m > n), default=plain[0]) for n in range(len(method.styles))
-    }
-    following = jnp.asarray(list(after.values()))[population.style[i]]
+    numbers = range(len(method.styles))
+    after = [min((m for m in plain if m > n), default=plain[0]) for n in numbers]
+    following = jnp.asarray(after)[population.style[i]]
     fresh = fresh_path(method, architecture, following, key)
     fresh = fresh._replace(policy=in_sight_of(method, fresh, member(population, i)))
     return put(population, i, fresh)

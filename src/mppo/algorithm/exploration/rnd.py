@@ -108,5 +108,4 @@ class Rnd:
         (predictor, moments), errors = epochs_of_minibatches(
             adam_step(adam, loss), start, seen, self.epochs, self.minibatch, key
         )
-        log = {"rnd_loss": jnp.mean(errors)}
-        return RndState(state.target, predictor, filter, moments), log
+        return RndState(state.target, predictor, filter, moments), {"rnd_loss": jnp.mean(errors)}

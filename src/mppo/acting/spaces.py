@@ -199,21 +199,19 @@ def _decode(space: spaces.Space, actions: np.ndarray, clip: bool, squash: bool) 
             values[key], used = _decode(part, actions[:, at:], clip, squash)
             at += used
         return (values if isinstance(space, spaces.Dict) else tuple(values.values())), at
-    count, width = actions.shape[0], _width(space)
+    width = _width(space)
     piece = actions[:, :width]
-    if isinstance(space, spaces.Box):
-        if squash:  # by the function that lanes use, for the same bits
-            piece = piece.astype(np.float64, order="C")
-            low, high = (end.astype(np.float64).reshape(-1) for end in (space.low, space.high))
-            kernel.squash_rows(piece, low, high)
-        piece = piece.reshape(count, *(space.shape or ()))
-        if clip and not squash:
-            piece = np.clip(piece, space.low, space.high)
-        return piece.astype(space.dtype, copy=False), width
-    if isinstance(space, spaces.Discrete):
-        return piece[:, 0].astype(space.dtype) + space.start, width
-    whole = piece.reshape(count, *(space.shape or ())).astype(space.dtype)
-    return whole + space.start if isinstance(space, spaces.MultiDiscrete) else whole, width
+    box = isinstance(space, spaces.Box)
+    if box and squash:  # by the function that lanes use, for the same bits
+        piece = piece.astype(np.float64, order="C")
+        low, high = (end.astype(np.float64).reshape(-1) for end in (space.low, space.high))
+        kernel.squash_rows(piece, low, high)
+    piece = piece.reshape(len(actions), *(space.shape or ()))
+    if box and clip and not squash:
+        piece = np.clip(piece, space.low, space.high)
+    value = piece.astype(space.dtype, copy=not box)
+    choice = isinstance(space, spaces.Discrete | spaces.MultiDiscrete)
+    return value + space.start if choice else value, width
 
 
 def _first(value: Any) -> Any:

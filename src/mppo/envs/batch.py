@@ -72,8 +72,7 @@ class BatchVectorEnv(VectorEnv):
             self.autoreset_mode: AutoresetMode = AutoresetMode(autoreset_mode)
         except ValueError:
             allowed = ", ".join(repr(known.value) for known in AutoresetMode)
-            message = f"autoreset_mode is {autoreset_mode!r}; allowed: {allowed}"
-            raise ValueError(message) from None
+            raise ValueError(f"autoreset_mode is {autoreset_mode!r}; allowed: {allowed}") from None
         self.simulation = simulation_of(task, self.num_envs, self.horizon, **kwargs)
         self.render_mode = _checked_render_mode(render_mode, self.simulation.render_modes)
         self.metadata = {

@@ -25,6 +25,7 @@ _INTEGRATION = mujoco.mjtState.mjSTATE_INTEGRATION
 _CONSTANT = (type, types.FunctionType, types.BuiltinFunctionType, types.MethodType)
 _CONSTANT += (types.ModuleType, np.dtype, EnvSpec, gymnasium.Space)
 _PLAIN = (bool, int, float, str, type(None))
+_KNOWN = (*_PLAIN, np.generic, np.ndarray, np.random.Generator, list, tuple, dict)
 
 
 class Unknown(TypeError):
@@ -46,16 +47,14 @@ def _attributes(thing: Any, path: str, met: set[int]) -> Iterator[tuple[str, Any
     """Every attribute that may change, with its path, its owner and its name."""
     met.add(id(thing))
     for name, value in list(vars(thing).items()):
-        where = f"{path}.{name}"
-        if isinstance(value, _CONSTANT) or id(value) in met:
+        where, kind = f"{path}.{name}", type(value)
+        draws = kind.__module__ == "gymnasium.envs.mujoco.mujoco_rendering"
+        if draws or isinstance(value, _CONSTANT) or id(value) in met:
             continue
-        if type(value).__module__ == "gymnasium.envs.mujoco.mujoco_rendering":
-            continue
-        kind = type(value)
-        known = (*_PLAIN, np.generic, np.ndarray, np.random.Generator, list, tuple, dict)
-        if isinstance(value, (*known, mujoco.MjData, mujoco.MjModel)):
-            if isinstance(value, mujoco.MjData | mujoco.MjModel):
-                met.add(id(value))
+        if isinstance(value, mujoco.MjData | mujoco.MjModel):
+            met.add(id(value))
+            yield where, thing, name, value
+        elif isinstance(value, _KNOWN):
             yield where, thing, name, value
         elif hasattr(value, "__dict__") and kind.__flags__ & (1 << 9):  # a class of Python's
             yield from _attributes(value, where, met)
@@ -91,9 +90,8 @@ def _decoded(value: Any) -> Any:
         return {_decoded(key): _decoded(part) for key, part in value["dict"]}
     if "constant" in value:
         raise Unknown(f"a {value['constant']} cannot be made from a file")
-    kind = "list" if "list" in value else "tuple"
-    parts = [_decoded(part) for part in value[kind]]
-    return parts if kind == "list" else tuple(parts)
+    kind = list if "list" in value else tuple
+    return kind(_decoded(part) for part in value[kind.__name__])
 
 
 def captured(env: gymnasium.Env) -> State:

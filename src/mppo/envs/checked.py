@@ -91,12 +91,9 @@ class CheckedEnv:
             if not space.contains(observation):
                 self.fault("observation", observation)
             return observation
-        if isinstance(observation, np.ndarray):
-            array = observation
-        elif isinstance(observation, numbers.Number | Sequence):
-            array = np.asarray(observation)
-        else:
+        if not isinstance(observation, np.ndarray | numbers.Number | Sequence):
             self.fault("observation", observation)
+        array = np.asarray(observation)
         if array.shape != space.shape:
             self.fault(f"observation's shape (not {space.shape})", array.shape)
         if not np.can_cast(array.dtype, space.dtype or np.float64, "same_kind"):
@@ -172,8 +169,7 @@ class CheckedVectorEnv(VectorEnv):
         terminated = np.zeros(self.num_envs, np.bool_)
         truncated = np.zeros(self.num_envs, np.bool_)
         for i, action in enumerate(iterate(self.action_space, actions)):
-            answer = self.checked[i].step(action)
-            self._last[i], rewards[i], terminated[i], truncated[i] = answer
+            self._last[i], rewards[i], terminated[i], truncated[i] = self.checked[i].step(action)
         return self._stacked(), rewards, terminated, truncated, {}
 
     def _stacked(self) -> Any:

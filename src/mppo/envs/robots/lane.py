@@ -19,15 +19,7 @@ from mppo.envs.contract import (
     generator_words,
     set_generator_words,
 )
-from mppo.envs.robots.compiled import (
-    CompiledLane,
-    CompiledRule,
-    Physics,
-    addresses,
-    after_step,
-    bound_action,
-    run_steps,
-)
+from mppo.envs.robots import compiled
 from mppo.envs.robots.engine import BAD_NUMBERS, bad_numbers, mujoco
 from mppo.envs.robots.gates import Gates, no_gates, pass_gates
 from mppo.envs.robots.rules import HEALTHY, OBSERVE, REWARD, Body, Robot, Rule, body_of
@@ -60,8 +52,8 @@ class MujocoLane:
         self._robot, self._base = robot, base
         self._place, self._healthy = 0.0, True
         self._gates = gates or no_gates(base.model.nu)
-        mj_step, mj_forces = addresses() or (0, 0)
-        physics = Physics(
+        mj_step, mj_forces = compiled.addresses() or (0, 0)
+        physics = compiled.Physics(
             mj_step,
             mj_forces if robot.reads_forces else 0,
             self.model._address,
@@ -70,7 +62,7 @@ class MujocoLane:
             self.data.warning.number,
             np.array(list(BAD_NUMBERS.values()), np.int64),
         )
-        self._compiled = CompiledLane(
+        self._compiled = compiled.CompiledLane(
             physics,
             body_of(self.model, self.data, robot.place(base, self.data)),
             _compiled(robot.observe, OBSERVE, base),
@@ -116,9 +108,9 @@ class MujocoLane:
             lane = lane._replace(body=lane.body._replace(single=False))
         return self._look(lane), *self.ended()
 
-    def _look(self, lane: CompiledLane) -> float:
+    def _look(self, lane: compiled.CompiledLane) -> float:
         """Fill the observation, see to place and health, and return the reward."""
-        reward, self._healthy = after_step(lane, self._place)
+        reward, self._healthy = compiled.after_step(lane, self._place)
         self._place = lane.body.place.item(0)
         return reward
 
@@ -131,11 +123,11 @@ class MujocoLane:
         if net is None or not self._compiled.physics.mj_step:
             rows.observations[start] = self.observation
             rows.actions[start] = actor.act(rows.observations[start], rows.noise[start])
-            action = bound_action(rows.actions[start].copy(), limits)
+            action = compiled.bound_action(rows.actions[start].copy(), limits)
             rows.rewards[start], _, _ = self.step(action)
             return 1
         stop = min(stop, start + self.horizon - self.elapsed)
-        taken = run_steps(self._compiled, net, limits, rows, start, stop, self._place)
+        taken = compiled.run_steps(self._compiled, net, limits, rows, start, stop, self._place)
         steps, self._place, self._healthy = taken
         self.elapsed += steps
         return steps
@@ -176,7 +168,7 @@ def _stands(body: Body, numbers: np.ndarray) -> bool:
     return True
 
 
-def _compiled(rule: Rule, signature: Any, base: Any) -> CompiledRule:
+def _compiled(rule: Rule, signature: Any, base: Any) -> compiled.CompiledRule:
     numbers = np.array([float(number) for number in rule.numbers(base)], np.float64)
     ours = rule.function.__module__.startswith("mppo.")
-    return CompiledRule(address_of(rule.function, signature, kept=ours), numbers)
+    return compiled.CompiledRule(address_of(rule.function, signature, kept=ours), numbers)

@@ -103,17 +103,14 @@ class Spaces:
         """From and to: the columns of a flat observation that say which choices are allowed."""
         if not self.masked:
             return ()
-        view, at = self.observation, 0
         if not isinstance(self.head, Categorical):
             raise BadRequest(
                 f'"{self.name}" has the action space {self.action}, and masks are for choices: '
                 "Discrete, MultiDiscrete and MultiBinary"
             )
-        for key, part in _parts(view) if isinstance(view, spaces.Dict) else []:
-            size = Plan(part).size
-            if key == MASK and size == self.head.outputs:
-                return at, at + size
-            at += size
+        found = [part for part in self.plan.parts if part.keys[:1] == (MASK,)]
+        if found and found[-1].stop - found[0].start == self.head.outputs:
+            return found[0].start, found[-1].stop
         raise BadRequest(
             f'"{self.name}" says nowhere which of its {self.head.outputs} choices are allowed: '
             f'give it a method action_masks(), info["{MASK}"], or an observation of that name'

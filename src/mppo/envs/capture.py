@@ -19,9 +19,8 @@ from gymnasium.envs.registration import EnvSpec
 
 from mppo.envs.checked import CheckedVectorEnv
 from mppo.envs.contract import State, generator_words, set_generator_words
-from mppo.envs.robots.engine import mujoco, uses_mujoco
+from mppo.envs.robots.engine import PHYSICS, mujoco, physics_of, uses_mujoco
 
-_INTEGRATION = mujoco.mjtState.mjSTATE_INTEGRATION
 _CONSTANT = (type, types.FunctionType, types.BuiltinFunctionType, types.MethodType)
 _CONSTANT += (types.ModuleType, np.dtype, EnvSpec, gymnasium.Space)
 _PLAIN = (bool, int, float, str, type(None))
@@ -107,8 +106,7 @@ def captured(env: gymnasium.Env) -> State:
             state[f"{path}:generator"] = generator_words(value)
         else:
             plain[path] = _coded(value)
-    physics = np.empty(mujoco.mj_stateSize(base.model, _INTEGRATION))
-    mujoco.mj_getState(base.model, base.data, physics, _INTEGRATION)
+    physics = physics_of(base.model, base.data)
     text = json.dumps(plain).encode()
     return {**state, "physics": physics, "python": np.frombuffer(text, np.uint8).copy()}
 
@@ -131,7 +129,7 @@ def put_back(env: gymnasium.Env, state: State) -> None:
             _set(owner, name, value, plain[path])
     if set(state) != expected:
         raise ValueError(f"state holds {sorted(set(state) ^ expected)} beside what is known")
-    mujoco.mj_setState(base.model, base.data, state["physics"], _INTEGRATION)
+    mujoco.mj_setState(base.model, base.data, state["physics"], PHYSICS)
 
 
 def _set(owner: Any, name: str, now: Any, coded: Any) -> None:

@@ -156,8 +156,7 @@ def inverse_loss(head: Head, guess: jax.Array, action: jax.Array, encoded: jax.A
     for part in parts(head):
         piece = guess[place : place + part.outputs]
         if isinstance(part, Gaussian):
-            error = piece - encoded[place : place + part.outputs]
-            loss = loss + 0.5 * jnp.sum(error**2)
+            loss = loss + 0.5 * jnp.sum((piece - encoded[place : place + part.outputs]) ** 2)
         else:
             loss = loss - part.log_prob(piece, action[at : at + part.size])
         at, place = at + part.size, place + part.outputs

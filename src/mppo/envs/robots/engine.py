@@ -4,6 +4,8 @@ import importlib
 import logging
 from typing import Any
 
+import numpy as np
+
 mujoco: Any = importlib.import_module("mujoco")
 
 BAD_NUMBERS: dict[str, int] = {
@@ -11,6 +13,14 @@ BAD_NUMBERS: dict[str, int] = {
     for name in ("BADQPOS", "BADQVEL", "BADQACC", "BADCTRL")
 }
 """The warnings after which MuJoCo resets the state by itself, by their place in the counters."""
+PHYSICS: Any = mujoco.mjtState.mjSTATE_INTEGRATION  # all that the next step depends on
+
+
+def physics_of(model: Any, data: Any) -> np.ndarray:
+    """The state of a simulation, warm start included; `mj_setState` takes it back."""
+    state = np.empty(mujoco.mj_stateSize(model, PHYSICS))
+    mujoco.mj_getState(model, data, state, PHYSICS)
+    return state
 
 
 def uses_mujoco(env: Any) -> bool:

@@ -20,7 +20,7 @@ from mppo.envs.contract import (
     set_generator_words,
 )
 from mppo.envs.robots import compiled
-from mppo.envs.robots.engine import BAD_NUMBERS, bad_numbers, mujoco
+from mppo.envs.robots.engine import BAD_NUMBERS, PHYSICS, bad_numbers, mujoco, physics_of
 from mppo.envs.robots.gates import Gates, no_gates, pass_gates
 from mppo.envs.robots.rules import HEALTHY, OBSERVE, REWARD, Body, Robot, Rule, body_of
 from mppo.machine.compilers import address_of
@@ -28,8 +28,6 @@ from mppo.machine.seeding import Role, generator
 
 if TYPE_CHECKING:
     from mppo.acting.actor import Actor
-
-_INTEGRATION = mujoco.mjtState.mjSTATE_INTEGRATION
 
 
 class MujocoLane:
@@ -142,10 +140,8 @@ class MujocoLane:
 
     def get_state(self) -> State:
         """All that the future depends on, as arrays."""
-        physics = np.empty(mujoco.mj_stateSize(self.model, _INTEGRATION))
-        mujoco.mj_getState(self.model, self.data, physics, _INTEGRATION)
         return {
-            "physics": physics,
+            "physics": physics_of(self.model, self.data),
             # Neither is a function of the integration state: contact forces and body positions
             # are those of the last sub-step.
             "observation": self.observation.copy(),
@@ -157,7 +153,7 @@ class MujocoLane:
     def set_state(self, state: State) -> None:
         """Continue from what get_state returned, bit for bit."""
         state = checked_state(state, self.get_state())
-        mujoco.mj_setState(self.model, self.data, state["physics"], _INTEGRATION)
+        mujoco.mj_setState(self.model, self.data, state["physics"], PHYSICS)
         mujoco.mj_kinematics(self.model, self.data)  # for rendering; leaves the warm start alone
         self.observation[:] = state["observation"]
         self._place, self.elapsed = float(state["x"]), int(state["elapsed"])

@@ -87,9 +87,8 @@ def finish(
         runner = member(ran, e)
         won = {"raced": scores[e], "lowest": jnp.min(scores), "highest": scores[e]}
         runner = runner._replace(progress=runner.progress._replace(**won))
-        holder = member(population, k)
-        at_stake = at_stake.at[k].max(scores[e])
-        return (put(population, k, kept(better, runner, holder)), at_stake), None
+        population = put(population, k, kept(better, runner, member(population, k)))
+        return (population, at_stake.at[k].max(scores[e])), None
 
     start = (state.population, at_stake)
     (population, after), _ = jax.lax.scan(challenge, start, jnp.arange(count))

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 from mppo.bench.machine import cores
 from mppo.bench.memory import resident_mib, return_large_buffers
 from mppo.callbacks import Callback
+from mppo.machine.lazy import jax
 
 if TYPE_CHECKING:
     from mppo.bench.replay import Replay
@@ -127,8 +128,6 @@ class Clock(Callback):
         self._iterations, self._since = 0, time.perf_counter()
 
     def on_iteration(self, row: dict[str, Any]) -> None:
-        from mppo.machine.lazy import jax
-
         for array in jax.live_arrays():  # nothing may go on computing while something else is timed
             if not array.is_deleted():
                 array.block_until_ready()
@@ -227,8 +226,6 @@ def measure_in_turn(workload: Workload) -> Sample:
 
 def iteration_seconds(run: Run, clock: Callable[[], float] = time.perf_counter) -> float:
     """How long one iteration of a run takes, by some clock."""
-    from mppo.machine.lazy import jax
-
     started = clock()
     run.iterate()
     jax.block_until_ready(run.state)
@@ -237,12 +234,8 @@ def iteration_seconds(run: Run, clock: Callable[[], float] = time.perf_counter) 
 
 def _bits(run: Run) -> list[bytes]:
     """What a run has learnt, bit for bit."""
-    import numpy as np
-
-    from mppo.machine.lazy import jax
-
     leaves = jax.tree.leaves((run.state.population, run.state.values))
-    return [np.asarray(leaf).tobytes() for leaf in leaves]
+    return [leaf.tobytes() for leaf in jax.device_get(leaves)]
 
 
 def measured(workload: Workload) -> Sample:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mppo.bench.measure import Sample, answer, iteration_seconds
+from mppo.machine.lazy import jax
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,6 @@ def _collecting(task: Stepping, on: Any, clock: Callable[[], float]) -> Callable
     from mppo.acting.actor import Actor
     from mppo.acting.agent import architecture_of
     from mppo.algorithm.methods import METHODS
-    from mppo.machine.lazy import jax
     from mppo.rollouts.collector import Collector
 
     collector = Collector(on.make(1), on.spaces, task.steps, 0, clip=True)

@@ -11,16 +11,8 @@ from gymnasium.envs.registration import EnvSpec, load_env_creator
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
-from mppo.envs.contract import (
-    NO_LIMIT,
-    Lane,
-    State,
-    check_count,
-    checked_state,
-    fresh_generator,
-    reset_indices,
-    seeds_for,
-)
+from mppo.envs import contract
+from mppo.envs.contract import NO_LIMIT, Lane, State, check_count
 from mppo.envs.tasks import task_of
 
 if TYPE_CHECKING:
@@ -103,10 +95,10 @@ class BatchVectorEnv(VectorEnv):
         options: dict[str, Any] | None = None,
     ) -> tuple[np.ndarray, dict[str, Any]]:
         """Reset all sub-environments, or those of options["reset_mask"]."""
-        seeds = seeds_for(seed, self.num_envs)
-        for i in reset_indices(options, self.num_envs):
+        seeds = contract.seeds_for(seed, self.num_envs)
+        for i in contract.reset_indices(options, self.num_envs):
             if seeds[i] is not None:
-                self.simulation.use_generator(i, fresh_generator(seeds[i]))
+                self.simulation.use_generator(i, contract.fresh_generator(seeds[i]))
             self.simulation.start(i)
             self._pending[i] = False
         return self.simulation.observe(), {}
@@ -142,7 +134,7 @@ class BatchVectorEnv(VectorEnv):
 
     def set_state(self, state: State) -> None:
         """Continue from what get_state returned, bit for bit."""
-        state = checked_state(state, self.get_state())
+        state = contract.checked_state(state, self.get_state())
         self._pending[:] = state.pop("pending")
         self.simulation.set_state(state)
 
@@ -228,7 +220,7 @@ class BatchEnv(gymnasium.Env):
     def set_state(self, state: State) -> None:
         """Continue from what get_state returned, bit for bit."""
         self.simulation.use_generator(0, self.np_random)
-        self.simulation.set_state(checked_state(state, self.get_state()))
+        self.simulation.set_state(contract.checked_state(state, self.get_state()))
 
     def render(self) -> Any:
         """An image of the task."""

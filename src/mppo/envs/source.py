@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import math
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, cast
@@ -51,11 +51,8 @@ class EnvSource:
         """Whether its episodes can go on later, bit for bit; where we cannot know, it is tried."""
         if self.native or self.shared or self.count:
             return self.native
-        vector = self.make(2)
-        try:
+        with closing(self.make(2)) as vector:
             return proven(vector)
-        finally:
-            vector.close()
 
     @property
     def wrappers(self) -> tuple[str, ...]:

@@ -104,8 +104,7 @@ class Rnd:
         def loss(predictor: PyTree, part: jax.Array) -> jax.Array:
             return jnp.mean(jax.vmap(lambda x: self._error(predictor, state.target, x))(part))
 
-        start = (state.predictor, state.optimiser)
-        (predictor, moments), errors = epochs_of_minibatches(
-            adam_step(adam, loss), start, seen, self.epochs, self.minibatch, key
-        )
+        step, start = adam_step(adam, loss), (state.predictor, state.optimiser)
+        passes = (seen, self.epochs, self.minibatch, key)
+        (predictor, moments), errors = epochs_of_minibatches(step, start, *passes)
         return RndState(state.target, predictor, filter, moments), {"rnd_loss": jnp.mean(errors)}

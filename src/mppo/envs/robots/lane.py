@@ -10,15 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mppo.envs.contract import (
-    Limits,
-    Rows,
-    State,
-    checked_state,
-    fresh_generator,
-    generator_words,
-    set_generator_words,
-)
+from mppo.envs import contract
+from mppo.envs.contract import Limits, Rows, State
 from mppo.envs.robots import compiled
 from mppo.envs.robots.engine import BAD_NUMBERS, PHYSICS, bad_numbers, mujoco, physics_of
 from mppo.envs.robots.gates import Gates, no_gates, pass_gates
@@ -45,7 +38,7 @@ class MujocoLane:
         self.horizon: int = horizon
         self.elapsed: int = 0
         self.frame_skip: int = int(base.frame_skip)
-        self.generator: np.random.Generator = fresh_generator()
+        self.generator: np.random.Generator = contract.fresh_generator()
         self.observation: np.ndarray = np.zeros(base.observation_space.shape, dtype=np.float64)
         self._robot, self._base = robot, base
         self._place, self._healthy = 0.0, True
@@ -147,17 +140,17 @@ class MujocoLane:
             "observation": self.observation.copy(),
             "x": np.array(self._place, dtype=np.float64),
             "elapsed": np.array(self.elapsed, dtype=np.int64),
-            "generator": generator_words(self.generator),
+            "generator": contract.generator_words(self.generator),
         }
 
     def set_state(self, state: State) -> None:
         """Continue from what get_state returned, bit for bit."""
-        state = checked_state(state, self.get_state())
+        state = contract.checked_state(state, self.get_state())
         mujoco.mj_setState(self.model, self.data, state["physics"], PHYSICS)
         mujoco.mj_kinematics(self.model, self.data)  # for rendering; leaves the warm start alone
         self.observation[:] = state["observation"]
         self._place, self.elapsed = float(state["x"]), int(state["elapsed"])
-        set_generator_words(self.generator, state["generator"])
+        contract.set_generator_words(self.generator, state["generator"])
 
 
 def _stands(body: Body, numbers: np.ndarray) -> bool:

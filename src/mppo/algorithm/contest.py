@@ -78,18 +78,9 @@ class Contest:
     are then in every third iteration in which the lead no longer grows; 0: never so often."""
 
     def __post_init__(self) -> None:
-        check_ranges(
-            self,
-            caution=(0, inf),
-            ahead=(0, inf),
-            patience=(0, inf),
-            share=(1, inf),
-            looks_back=(3, inf),
-            recent=(3, inf),
-            trial=(0, inf),
-            comeback=(0, 1),
-            promising=(0, inf),
-        )
+        check_ranges(self, caution=(0, inf), ahead=(0, inf), patience=(0, inf), share=(1, inf))
+        check_ranges(self, looks_back=(3, inf), recent=(3, inf), trial=(0, inf))
+        check_ranges(self, comeback=(0, 1), promising=(0, inf))
 
     def standing(self, population: Member) -> Standing:
         """Who leads and who may overtake."""

@@ -48,14 +48,8 @@ class Rnd:
     """Number of outputs, and of hidden units."""
 
     def __post_init__(self) -> None:
-        check_ranges(
-            self,
-            weight=(0, inf),
-            learning_rate=(0, inf),
-            epochs=(1, inf),
-            minibatch=(1, inf),
-            size=(1, inf),
-        )
+        check_ranges(self, weight=(0, inf), learning_rate=(0, inf))
+        check_ranges(self, epochs=(1, inf), minibatch=(1, inf), size=(1, inf))
 
     def _network(self) -> Mlp:
         return Mlp((self.size,), "relu")

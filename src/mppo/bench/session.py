@@ -133,7 +133,7 @@ class Session:
     ) -> MeasuredProcess:
         """Start a run; `finish` waits for its result."""
         pinned = self.pinned(on, repetition)
-        usual = {"iterations": self.iterations(method, steps), "warmup": self.size(2, 1)}
+        usual: Sample = {"iterations": self.iterations(method, steps), "warmup": self.size(2, 1)}
         usual["workers"] = max(1, len(pinned)) if on == "all" else 1
         changed = {**self.overrides(method), **(overrides or {})}
         wanted = Workload(method, env, overrides=changed, **(usual | workload))

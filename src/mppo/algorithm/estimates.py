@@ -79,14 +79,9 @@ def fit(
 def fit_value(method: Method, value, seen: Trajectories, key: jax.Array):
     """Lines 7 and 8: the fitted value network, raw advantages [E, T] and numbers for the log."""
     critic = method.critic
+    how = (method.gamma, method.gae_lambda, method.time_limit, critic.target)
     targets_of = lambda v: estimate_advantages(
-        seen,
-        critic.values(v, seen.observations),
-        critic.values(v, seen.next_observations),
-        method.gamma,
-        method.gae_lambda,
-        method.time_limit,
-        critic.target,
+        seen, critic.values(v, seen.observations), critic.values(v, seen.next_observations), *how
     )
     old = targets_of(value)
     observations = seen.observations.reshape(-1, seen.observations.shape[-1])

@@ -184,9 +184,5 @@ def warmed_up(method: Method, filter: Filter, styles: PyTree, batch: jax.Array, 
     common = filters.update(filters.init(batch.shape[-1]), batch)
     turns, filter = filter.turns, filter._replace(turns=())
     takes = first & (of_style(method, "filter", styles) == SIGHTS.index("folded"))
-    warm = jax.tree.map(
-        lambda leaf, one: jnp.where(takes.reshape(-1, *[1] * one.ndim), one[None], leaf),
-        filter,
-        common,
-    )
-    return warm._replace(turns=turns)
+    warm = lambda leaf, one: jnp.where(takes.reshape(-1, *[1] * one.ndim), one[None], leaf)
+    return jax.tree.map(warm, filter, common)._replace(turns=turns)

@@ -22,7 +22,6 @@ ELSEWHERE = {  # a step of something larger, which is what is tested; or a table
     "envs/masking.py": "training/test_masks.py",
     "envs/recipe.py": PROCESSES,
     "envs/recorded.py": "envs/test_source.py",
-    "envs/registered.py": "envs/test_registration.py",
     "experiments/launch.py": "experiments/test_drive.py",
     "experiments/search.py": SEARCH,
     "experiments/study.py": SEARCH,

@@ -6,6 +6,7 @@ import json
 import pytest
 
 from mppo.bench import catalogue, stepping
+from mppo.bench.measure import answer
 from mppo.bench.stepping import Stepping, measure_in_turn
 
 BLACKJACK = Stepping("Blackjack-v1", "Blackjack-v1", "", 60, 2)
@@ -28,7 +29,7 @@ def test_other_steps_are_refused():
 def test_bare_steps_wait_for_the_start(monkeypatch, capsys):
     monkeypatch.setattr("sys.stdin", io.StringIO("go\n"))
     task = {"env": "", "id": "Blackjack-v1", "package": "", "steps": 50, "repetitions": 2}
-    assert stepping.main(["[]", json.dumps(task | {"together": True})]) == 0
+    answer(Stepping, stepping.measured, ["[]", json.dumps(task | {"together": True})])
     ready, line = capsys.readouterr().out.splitlines()
     sample = json.loads(line)
     assert ready == "ready"

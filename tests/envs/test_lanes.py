@@ -139,8 +139,8 @@ def test_networks_that_compiled_code_cannot_run_are_stepped_as_a_whole():
     actor = actor_for(4, on.spaces.head)
     collect = Collector(on.make(2), on.spaces, 20, 5)
     wanted = collect(actor, 0, 0)
-    net = actor._forward
-    actor._forward, actor._outputs = (
+    net = actor.network
+    actor.network, actor._outputs = (
         None,
         lambda x: __import__("mppo.acting.kernel", fromlist=["outputs"]).outputs(net, x),
     )

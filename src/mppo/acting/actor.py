@@ -106,6 +106,8 @@ class Actor:
 
     head: Head
     style: Style
+    network: Forward | None = None
+    """The network, if compiled code can run it."""
 
     def __init__(self, architecture: Architecture, policy: Policy, style: Style = ALIKE):
         host: Policy = jax.device_get(policy)
@@ -120,10 +122,9 @@ class Actor:
         count = host.filter.count if self._filtered else 1.0
         variance = np.maximum(host.filter.deviations / count, filters.VARIANCE_FLOOR)
         self._inverse = (1 / np.sqrt(variance)).astype(np.float32)
-        self._apply = self._forward = None
         if isinstance(network, Mlp):
             turns, layers = open_layers(host)
-            self._forward = Forward(
+            self.network = Forward(
                 self._filtered,
                 self._mean,
                 self._inverse,
@@ -135,11 +136,6 @@ class Actor:
         else:
             self._apply = _compiled(network)
             self._parameters = jax.device_put(host.parameters.network)
-
-    @property
-    def network(self) -> Forward | None:
-        """The network, if compiled code can run it."""
-        return self._forward
 
     @property
     def mask_at(self) -> int:
@@ -164,7 +160,7 @@ class Actor:
     @property
     def adds_noise(self) -> Forward | None:
         """The network, if an action is its outputs plus `noise` and compiled code can run it."""
-        return self._forward if isinstance(self.head, Gaussian) else None
+        return self.network if isinstance(self.head, Gaussian) else None
 
     def outputs(self, observation: np.ndarray) -> np.ndarray:
         """The network's outputs."""
@@ -173,12 +169,11 @@ class Actor:
         return self._outputs(np.ascontiguousarray(observation[None], np.float32))[0]
 
     def _outputs(self, x: np.ndarray) -> np.ndarray:
-        if self._forward is not None:
-            return outputs(self._forward, x)
+        if self.network is not None:
+            return outputs(self.network, x)
         if self._filtered:
             x = (x - self._mean) * self._inverse
             x = np.clip(x, -filters.CLIP, filters.CLIP)
-        assert self._apply is not None
         return np.array(self._apply(self._parameters, x))  # the result itself is read-only
 
     def noise(

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from gymnasium.spaces import Dict, Tuple
 
 from mppo.acting.actor import Actor
+from mppo.acting.flattening import inside
 from mppo.acting.spaces import Spaces
 from mppo.algorithm.methods import Method
 from mppo.algorithm.policies import Architecture, Policy
@@ -102,7 +102,8 @@ class Agent:
 
     def _flat(self, observation: Any) -> tuple[bool, np.ndarray]:
         """Whether it is a single observation, and a stack of flat ones."""
-        space, leaf = _first_leaf(self.spaces.observation, observation)
+        first = self.spaces.plan.parts[0]  # its shape tells one from many
+        space, leaf = first.space, np.asarray(inside(observation, first.keys))
         if leaf.shape == space.shape:
             return True, self.spaces.flatten_one(observation)[None]
         if leaf.shape[1:] == space.shape:
@@ -125,11 +126,3 @@ def architecture_of(method: Method, spaces: Spaces) -> Architecture:
         spaces.mask,
         method.turns,
     )
-
-
-def _first_leaf(space: Any, value: Any) -> tuple[Any, np.ndarray]:
-    """The first simple part of a space and of an element: its shape tells one from many."""
-    while isinstance(space, Dict | Tuple):
-        key: Any = next(iter(space.spaces)) if isinstance(space, Dict) else 0
-        space, value = space[key], value[key]
-    return space, np.asarray(value)

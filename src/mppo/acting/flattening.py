@@ -63,7 +63,7 @@ class Plan:
                     each(observation[key], row)
             else:
                 for keys, each in pairs:
-                    each(_inside(observation, keys), row)
+                    each(inside(observation, keys), row)
 
         return write
 
@@ -72,10 +72,11 @@ class Plan:
         if self._cleared:
             rows[:] = 0
         for keys, each in self._stacked:
-            each(_inside(observations, keys), rows)
+            each(inside(observations, keys), rows)
 
 
-def _inside(value: Any, keys: tuple[Any, ...]) -> Any:
+def inside(value: Any, keys: tuple[Any, ...]) -> Any:
+    """The part of an observation, or of a stack of them, that these keys lead to."""
     for key in keys:
         value = value[key]
     return value
@@ -101,16 +102,10 @@ def _parts(space: Any, keys: tuple[Any, ...], start: int) -> list[Part]:
     return found
 
 
-def _through(space: Any, common: np.dtype) -> np.dtype | None:
-    """What large integers beside floats are rounded to first, where all parts become one array."""
-    whole = space.dtype is not None and space.dtype.kind in "iu" and space.dtype.itemsize > 4
-    return common if whole and common.kind == "f" else None
-
-
 def _writer(part: Part, common: np.dtype) -> Write:
     _, space, start, stop = part
     if _is(space, spaces.Box, spaces.MultiBinary):
-        return _numbers(space.dtype, _through(space, common), start, stop)
+        return _numbers(part, common)
     if _is(space, spaces.Discrete):
         first = int(space.start)
 
@@ -132,10 +127,16 @@ def _writer(part: Part, common: np.dtype) -> Write:
     return other
 
 
-def _numbers(dtype: Any, through: Any, start: int, stop: int) -> Write:
+def _numbers(part: Part, common: np.dtype) -> Write:
+    """One array, or a stack of them: large integers beside floats are rounded to their type first,
+    as where all parts become one array."""
+    _, space, start, stop = part
+    dtype = space.dtype
+    through = dtype.kind in "iu" and dtype.itemsize > 4 and common.kind == "f"
+
     def numbers(value: Any, row: np.ndarray) -> None:
-        array = np.asarray(value, dtype).reshape(-1)
-        row[start:stop] = array if through is None else array.astype(through)
+        array = np.asarray(value, dtype).reshape(*row.shape[:-1], -1)
+        row[..., start:stop] = array.astype(common) if through else array
 
     return numbers
 
@@ -148,13 +149,7 @@ def _offsets(space: Any) -> np.ndarray:
 def _stack_writer(part: Part, common: np.dtype) -> Write:
     _, space, start, stop = part
     if _is(space, spaces.Box, spaces.MultiBinary):
-        through = _through(space, common)
-
-        def numbers(stack: Any, rows: np.ndarray) -> None:
-            array = np.asarray(stack, space.dtype).reshape(len(rows), -1)
-            rows[:, start:stop] = array if through is None else array.astype(through)
-
-        return numbers
+        return _numbers(part, common)
     if _is_choice(space):
         offsets = _offsets(space) if _is(space, spaces.MultiDiscrete) else np.zeros(1, np.int64)
         first = np.asarray(space.start).reshape(-1)

@@ -83,8 +83,12 @@ class Spaces:
     @cached_property
     def head(self) -> Head:
         """The action distribution that fits the action space."""
-        if self.squash:
-            _refuse_unbounded(self.action, self.name)
+        boxes = [leaf for leaf in _leaves(self.action) if isinstance(leaf, spaces.Box)]
+        if self.squash and not (boxes and all(leaf.is_bounded() for leaf in boxes)):
+            raise BadRequest(
+                f'"{self.name}" has the action space {self.action}, and actions="squashed" needs '
+                "continuous actions with finite bounds; use clipped or raw"
+            )
         leaves = [_head(leaf, self.name, self.squash) for leaf in _leaves(self.action)]
         heads: list[Any] = []  # neighbours of one kind as one: fewer, larger distributions
         for kind, several in groupby(leaves, type):
@@ -99,17 +103,14 @@ class Spaces:
         """From and to: the columns of a flat observation that say which choices are allowed."""
         if not self.masked:
             return ()
-        view, at = self.observation, 0
         if not isinstance(self.head, Categorical):
             raise BadRequest(
                 f'"{self.name}" has the action space {self.action}, and masks are for choices: '
                 "Discrete, MultiDiscrete and MultiBinary"
             )
-        for key, part in _parts(view) if isinstance(view, spaces.Dict) else []:
-            size = Plan(part).size
-            if key == MASK and size == self.head.outputs:
-                return at, at + size
-            at += size
+        found = [part for part in self.plan.parts if part.keys[:1] == (MASK,)]
+        if found and found[-1].stop - found[0].start == self.head.outputs:
+            return found[0].start, found[-1].stop
         raise BadRequest(
             f'"{self.name}" says nowhere which of its {self.head.outputs} choices are allowed: '
             f'give it a method action_masks(), info["{MASK}"], or an observation of that name'
@@ -195,36 +196,25 @@ def _decode(space: spaces.Space, actions: np.ndarray, clip: bool, squash: bool) 
             values[key], used = _decode(part, actions[:, at:], clip, squash)
             at += used
         return (values if isinstance(space, spaces.Dict) else tuple(values.values())), at
-    count, width = actions.shape[0], _width(space)
+    width = _width(space)
     piece = actions[:, :width]
-    if isinstance(space, spaces.Box):
-        if squash:  # by the function that lanes use, for the same bits
-            piece = piece.astype(np.float64, order="C")
-            low, high = (end.astype(np.float64).reshape(-1) for end in (space.low, space.high))
-            kernel.squash_rows(piece, low, high)
-        piece = piece.reshape(count, *(space.shape or ()))
-        if clip and not squash:
-            piece = np.clip(piece, space.low, space.high)
-        return piece.astype(space.dtype, copy=False), width
-    if isinstance(space, spaces.Discrete):
-        return piece[:, 0].astype(space.dtype) + space.start, width
-    whole = piece.reshape(count, *(space.shape or ())).astype(space.dtype)
-    return whole + space.start if isinstance(space, spaces.MultiDiscrete) else whole, width
+    box = isinstance(space, spaces.Box)
+    if box and squash:  # by the function that lanes use, for the same bits
+        piece = piece.astype(np.float64, order="C")
+        low, high = (end.astype(np.float64).reshape(-1) for end in (space.low, space.high))
+        kernel.squash_rows(piece, low, high)
+    piece = piece.reshape(len(actions), *(space.shape or ()))
+    if box and clip and not squash:
+        piece = np.clip(piece, space.low, space.high)
+    value = piece.astype(space.dtype, copy=not box)
+    choice = isinstance(space, spaces.Discrete | spaces.MultiDiscrete)
+    return value + space.start if choice else value, width
 
 
 def _first(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _first(part) for key, part in value.items()}
     return tuple(_first(part) for part in value) if isinstance(value, tuple) else value[0]
-
-
-def _refuse_unbounded(space: spaces.Space, name: str) -> None:
-    boxes = [leaf for leaf in _leaves(space) if isinstance(leaf, spaces.Box)]
-    if not boxes or not all(leaf.is_bounded() for leaf in boxes):
-        raise BadRequest(
-            f'"{name}" has the action space {space}, and actions="squashed" needs continuous '
-            "actions with finite bounds; use clipped or raw"
-        )
 
 
 def _refuse_images(space: spaces.Space, name: str) -> None:

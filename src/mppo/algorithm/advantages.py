@@ -81,8 +81,5 @@ def without_ends(trajectories: Trajectories) -> Trajectories:
     following = jnp.asarray(trajectories.observations)[:, 1:]
     last = jnp.asarray(trajectories.next_observations)[:, -1:]
     never = jnp.zeros_like(jnp.asarray(trajectories.terminated))
-    return trajectories._replace(
-        next_observations=jnp.concatenate([following, last], axis=1),
-        terminated=never,
-        truncated=never,
-    )
+    after = jnp.concatenate([following, last], axis=1)
+    return trajectories._replace(next_observations=after, terminated=never, truncated=never)

@@ -78,18 +78,9 @@ class Contest:
     are then in every third iteration in which the lead no longer grows; 0: never so often."""
 
     def __post_init__(self) -> None:
-        check_ranges(
-            self,
-            caution=(0, inf),
-            ahead=(0, inf),
-            patience=(0, inf),
-            share=(1, inf),
-            looks_back=(3, inf),
-            recent=(3, inf),
-            trial=(0, inf),
-            comeback=(0, 1),
-            promising=(0, inf),
-        )
+        check_ranges(self, caution=(0, inf), ahead=(0, inf), patience=(0, inf), share=(1, inf))
+        check_ranges(self, looks_back=(3, inf), recent=(3, inf), trial=(0, inf))
+        check_ranges(self, comeback=(0, 1), promising=(0, inf))
 
     def standing(self, population: Member) -> Standing:
         """Who leads and who may overtake."""
@@ -130,7 +121,9 @@ class Contest:
         lowest, performance = jnp.min(progress.lowest), population.performance
         near = performance[0] - lowest >= self.comeback * (performance[found.lead] - lowest)
         lull = found.stalled & ~jnp.any(others)
-        waiting = (picks < self._trials(progress)) & (jnp.arange(len(picks)) != found.lead)
+        few = min(self.trial, FEW) if self.races_again else self.trial  # of those never paid
+        trials = jnp.where(varied(progress), self.trial, few)
+        waiting = (picks < trials) & (jnp.arange(len(picks)) != found.lead)
         due = lull & (iteration % 3 == 1) & jnp.any(waiting)
         pick = jnp.where(due, jnp.argmax(waiting), pick)
         back = lull & ~due & (iteration % 4 == 3) & near
@@ -146,21 +139,14 @@ class Contest:
         if self.races_again:  # those who race are tried there, many in one batch
             aside = others & jnp.isneginf(progress.raced)
             others = jnp.where(jnp.any(aside), aside, others)
-        pick = jnp.where(
-            try_other, _least_picked(population, others), _least_picked(population, curious)
-        )
-        return jnp.where(jnp.any(claims), _least_picked(population, claims), pick)
+        among = jnp.where(jnp.any(claims), claims, jnp.where(try_other, others, curious))
+        return _least_picked(population, among)
 
     def _challengers(self, population: Member, found: Standing) -> jax.Array:
         """Paths [K] that may be picked in place of the lead."""
         picks = population.record.picks
         others = found.open & (jnp.arange(len(picks)) != found.lead)
         return others & (found.stalled | (picks < picks[found.lead]))
-
-    def _trials(self, progress: Progress) -> jax.Array:
-        """Picks [K] that paths may have in a lull; with further races, few where none is paid."""
-        few = min(self.trial, FEW) if self.races_again else self.trial
-        return jnp.where(varied(progress), self.trial, few)
 
     def races(self, population: Member, iteration: jax.Array) -> jax.Array:
         """Whether this iteration is a further round of the race.

@@ -89,13 +89,8 @@ class Critic:
                 errors = jnp.maximum(errors, (near - wanted) ** 2)
             return jnp.mean(errors)
 
-        (network, moments), errors = epochs_of_minibatches(
-            adam_step(self._adam(), loss),
-            (value.network, value.optimiser),
-            samples,
-            self.epochs,
-            self.minibatch,
-            key,
-        )
+        step, start = adam_step(self._adam(), loss), (value.network, value.optimiser)
+        passes = (samples, self.epochs, self.minibatch, key)
+        (network, moments), errors = epochs_of_minibatches(step, start, *passes)
         last_pass = errors[-(errors.shape[0] // self.epochs) :]
         return Value(network, value.filter, moments), jnp.mean(last_pass)

@@ -79,14 +79,9 @@ def fit(
 def fit_value(method: Method, value, seen: Trajectories, key: jax.Array):
     """Lines 7 and 8: the fitted value network, raw advantages [E, T] and numbers for the log."""
     critic = method.critic
+    how = (method.gamma, method.gae_lambda, method.time_limit, critic.target)
     targets_of = lambda v: estimate_advantages(
-        seen,
-        critic.values(v, seen.observations),
-        critic.values(v, seen.next_observations),
-        method.gamma,
-        method.gae_lambda,
-        method.time_limit,
-        critic.target,
+        seen, critic.values(v, seen.observations), critic.values(v, seen.next_observations), *how
     )
     old = targets_of(value)
     observations = seen.observations.reshape(-1, seen.observations.shape[-1])
@@ -140,19 +135,15 @@ def with_bonus(
         task, bonus = scale(raw, "standardised"), scale(bonus, "standardised")
         signal, alone = carries_signal(seen), bonus
         if method.recalls:
-            usual = _usual(usual, jnp.std(raw), signal)
-            told = (raw - jnp.mean(raw)) / jnp.maximum(jnp.maximum(usual, jnp.std(raw)), 1e-8)
+            spread = jnp.std(raw)
+            mixed = jnp.where(usual > 0, 0.9 * usual + 0.1 * spread, spread)
+            usual = jnp.where(signal & jnp.isfinite(spread), mixed, usual)  # else as it was
+            told = (raw - jnp.mean(raw)) / jnp.maximum(jnp.maximum(usual, spread), 1e-8)
             recalled = paid.recalls * told + paid.weight * bonus
             alone = jnp.where((usual > 0) & (paid.recalls > 0), recalled, bonus)
         return jnp.where(signal, task + paid.weight * bonus, alone), (value, usual)
 
     return jax.lax.cond(paid.weight > 0, learn_it, lambda known: (raw, known), known)
-
-
-def _usual(before: jax.Array, spread: jax.Array, signal: jax.Array) -> jax.Array:
-    """The running spread of advantages after a batch; one without a signal leaves it."""
-    mixed = jnp.where(before > 0, 0.9 * before + 0.1 * spread, spread)
-    return jnp.where(signal & jnp.isfinite(spread), mixed, before)
 
 
 def as_batch(

@@ -24,6 +24,7 @@ from mppo.algorithm.sharing import NoSharing, Successes
 from mppo.algorithm.styles import Style, style
 from mppo.algorithm.surrogate import Gain
 from mppo.algorithm.types import Estimator, Exploration, Network, Optimiser, Picking
+from mppo.errors import check_ranges
 
 DOES = {"optimiser": "update", "picking": "pick", "exploration": "reward", "critic": "fit"}
 """The components of a method, each with a function that it must have."""
@@ -109,9 +110,7 @@ class Method:
             if getattr(self, name) < low:
                 raise ValueError(f"{name} is {getattr(self, name)}; it must be at least {low}")
         self._check_styles()
-        for name in ("gamma", "gae_lambda"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise ValueError(f"{name} is {getattr(self, name)}; it must lie in 0 ... 1")
+        check_ranges(self, gamma=(0, 1), gae_lambda=(0, 1))
         for name, network in (("network", self.network), ("critic.network", self.critic.network)):
             if not (callable(getattr(network, "init", None)) and hasattr(network, "apply")):
                 raise ValueError(

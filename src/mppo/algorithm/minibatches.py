@@ -25,8 +25,7 @@ def epochs_of_minibatches(
     n = jax.tree.leaves(samples)[0].shape[0]
     size = min(minibatch, n)
     count = n // size
-    keys = jax.random.split(key, epochs)
-    orders = jax.vmap(lambda k: shuffled(k, n)[: count * size])(keys)
+    orders = jax.vmap(lambda k: shuffled(k, n)[: count * size])(jax.random.split(key, epochs))
     rows = orders.reshape(epochs * count, size)
 
     def visit(carry, row):

@@ -44,7 +44,8 @@ class Mlp:
         keys = jax.random.split(key, len(sizes) - 1)
         hidden_scale = 1.0 if self.weights == "normc" else 2.0**0.5
         scales = [hidden_scale] * len(self.hidden) + [output_scale]
-        make = _normc if self.weights == "normc" else _orthogonal
+        orthogonal = lambda k, shape, scale: jax.nn.initializers.orthogonal(scale)(k, shape)
+        make = _normc if self.weights == "normc" else orthogonal
         return tuple(
             Layer(make(k, (sizes[n], sizes[n + 1]), scale), jnp.zeros(sizes[n + 1]))
             for n, (k, scale) in enumerate(zip(keys, scales, strict=True))
@@ -95,7 +96,3 @@ def _normc(key: jax.Array, shape: tuple[int, int], scale: float) -> jax.Array:
     """Gaussian weights, each output's incoming column rescaled to length `scale`."""
     weights = jax.random.normal(key, shape)
     return scale * weights / jnp.sqrt(jnp.sum(weights**2, axis=0, keepdims=True))
-
-
-def _orthogonal(key: jax.Array, shape: tuple[int, int], scale: float) -> jax.Array:
-    return jax.nn.initializers.orthogonal(scale)(key, shape)

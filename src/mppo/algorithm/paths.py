@@ -73,6 +73,11 @@ def fresh_path(
     """A path that was never rolled out, of the style of that number."""
     policy = random_policy(method, architecture, number, key)
     nowhere = jnp.zeros((1, architecture.observation_size))
+    progress: PyTree = ()
+    if method.looks_back:
+        unknown, most = jnp.full(method.looks_back, jnp.nan), jnp.asarray(jnp.inf)
+        curious = of_style(method, "bonus", number) > 0 if method.styles else jnp.asarray(False)
+        progress = Progress(unknown, unknown, most, -most, curious, -most)
     return Member(
         policy,
         method.optimiser.init(policy.parameters),
@@ -80,17 +85,8 @@ def fresh_path(
         mean_entropy(architecture, policy, nowhere, method.entropy_index),
         fresh_record(method.estimator.memory),
         number,
-        _no_progress(method, number),
+        progress,
     )
-
-
-def _no_progress(method: Method, number: PyTree) -> PyTree:
-    if not method.looks_back:
-        return ()
-    unknown = jnp.full(method.looks_back, jnp.nan)
-    curious = of_style(method, "bonus", number) > 0 if method.styles else jnp.asarray(False)
-    most = jnp.asarray(jnp.inf)
-    return Progress(unknown, unknown, most, -most, curious, -most)
 
 
 def came_along(progress: Progress, record: Record, counted: Outcome) -> Progress:
@@ -111,10 +107,9 @@ def renewed(
 ) -> Member:
     """The paths after path i, which the rule gives up, was drawn anew in the next plain style."""
     plain = [n for n, one in enumerate(method.styles) if not one.bonus]
-    after = {
-        n: min((m for m in plain if m > n), default=plain[0]) for n in range(len(method.styles))
-    }
-    following = jnp.asarray(list(after.values()))[population.style[i]]
+    numbers = range(len(method.styles))
+    after = [min((m for m in plain if m > n), default=plain[0]) for n in numbers]
+    following = jnp.asarray(after)[population.style[i]]
     fresh = fresh_path(method, architecture, following, key)
     fresh = fresh._replace(policy=in_sight_of(method, fresh, member(population, i)))
     return put(population, i, fresh)
@@ -163,11 +158,7 @@ def stepping(method: Method, path: Member) -> Optimiser:
 
 
 def look(
-    method: Method,
-    policy: Policy,
-    number: PyTree,
-    observations: jax.Array,
-    first: jax.Array,
+    method: Method, policy: Policy, number: PyTree, observations: jax.Array, first: jax.Array
 ) -> Policy:
     """The policy with its filter brought up to date by a stack of observations [N, obs].
 
@@ -193,9 +184,5 @@ def warmed_up(method: Method, filter: Filter, styles: PyTree, batch: jax.Array, 
     common = filters.update(filters.init(batch.shape[-1]), batch)
     turns, filter = filter.turns, filter._replace(turns=())
     takes = first & (of_style(method, "filter", styles) == SIGHTS.index("folded"))
-    warm = jax.tree.map(
-        lambda leaf, one: jnp.where(takes.reshape(-1, *[1] * one.ndim), one[None], leaf),
-        filter,
-        common,
-    )
-    return warm._replace(turns=turns)
+    warm = lambda leaf, one: jnp.where(takes.reshape(-1, *[1] * one.ndim), one[None], leaf)
+    return jax.tree.map(warm, filter, common)._replace(turns=turns)

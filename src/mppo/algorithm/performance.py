@@ -59,12 +59,9 @@ def all_episodes(
     terminal = terminations(trajectories, time_limit)
     stops = jnp.asarray(trajectories.terminated | trajectories.truncated).at[:, -1].set(True)
     beyond = jnp.where(stops & ~terminal, gamma * next_values, 0.0)
-    earlier = trajectories.earlier
+    whole = trajectories._replace(rewards=trajectories.rewards + beyond, truncated=stops)
     if unfinished == "window":
-        earlier = jax.tree.map(jnp.zeros_like, earlier)
-    whole = trajectories._replace(
-        rewards=trajectories.rewards + beyond, truncated=stops, earlier=earlier
-    )
+        whole = whole._replace(earlier=jax.tree.map(jnp.zeros_like, whole.earlier))
     return episodes(whole, gamma, "discounted")
 
 
@@ -148,9 +145,8 @@ class Shrunk:
         mean = jnp.sum(jnp.where(known, values, 0.0)) / n
         between = jnp.sum(jnp.where(known, (values - mean) ** 2, 0.0)) / jnp.maximum(n - 1, 1)
         alone = (record.episodes < 2) & (record.standard_error == 0)
-        noise = jnp.where(
-            alone, _variance_of_episodes(population.record, between), record.standard_error**2
-        )
+        pooled = _variance_of_episodes(population.record, between)
+        noise = jnp.where(alone, pooled, record.standard_error**2)
         weight = jnp.where(noise > 0, between / jnp.where(noise > 0, between + noise, 1.0), 1.0)
         return mean + weight * (record.measured - mean)
 

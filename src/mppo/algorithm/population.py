@@ -78,7 +78,6 @@ def slot_for(replacement: Replacement, population: Member, i: jax.Array) -> jax.
 
 def share_filter(population: Member, i: jax.Array) -> Member:
     """All policies look through the filter of path i."""
-    shared = jax.tree.map(
-        lambda leaf: jnp.broadcast_to(leaf[i], leaf.shape), population.policy.filter
-    )
-    return population._replace(policy=population.policy._replace(filter=shared))
+    policy = population.policy
+    shared = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf[i], leaf.shape), policy.filter)
+    return population._replace(policy=policy._replace(filter=shared))

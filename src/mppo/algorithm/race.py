@@ -10,6 +10,7 @@ rounds later, in which what was learnt so far is at stake.
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import cycle, islice
 from typing import Any
 
 from mppo.algorithm.heads import Categorical
@@ -47,9 +48,7 @@ def again(method: Method, architecture: Architecture, state: State) -> jax.Array
 
 def _places(method: Method) -> list[int]:
     """The paths that begin apart."""
-    styles = [
-        method.styles[k % len(method.styles)] for k in range(method.paths if method.styles else 0)
-    ]
+    styles = islice(cycle(method.styles), method.paths)
     return [k for k, style in enumerate(styles) if style.starts_apart and not style.bonus]
 
 
@@ -86,18 +85,13 @@ def finish(
         k = _place(method, state, e, count)
         better = scores[e] > at_stake[k]
         runner = member(ran, e)
-        runner = runner._replace(
-            progress=runner.progress._replace(
-                raced=scores[e], lowest=jnp.min(scores), highest=scores[e]
-            )
-        )
-        holder = member(population, k)
-        at_stake = at_stake.at[k].max(scores[e])
-        return (put(population, k, kept(better, runner, holder)), at_stake), None
+        won = {"raced": scores[e], "lowest": jnp.min(scores), "highest": scores[e]}
+        runner = runner._replace(progress=runner.progress._replace(**won))
+        population = put(population, k, kept(better, runner, member(population, k)))
+        return (population, at_stake.at[k].max(scores[e])), None
 
-    (population, after), _ = jax.lax.scan(
-        challenge, (state.population, at_stake), jnp.arange(count)
-    )
+    start = (state.population, at_stake)
+    (population, after), _ = jax.lax.scan(challenge, start, jnp.arange(count))
     best = _place(method, state, jnp.argmax(scores), count)
     values = _values(method, architecture, state, after > at_stake)
     state = state._replace(population=population, values=values, iteration=state.iteration + 1)
@@ -111,9 +105,8 @@ def _values(method: Method, architecture: Architecture, state: State, taken: jax
     if method.value != "independent" or not method.races_again:
         return state.values
     key = jax.random.fold_in(jax.random.fold_in(state.key, 5), state.iteration)
-    fresh = lambda k: fresh_value(
-        method, architecture, state.population.style[k], jax.random.fold_in(key, k)
-    )
+    style = state.population.style
+    fresh = lambda k: fresh_value(method, architecture, style[k], jax.random.fold_in(key, k))
     begun = jax.vmap(fresh)(jnp.arange(method.paths))
     taken = taken & (state.iteration > method.race)
     return jax.vmap(kept)(taken, begun, state.values)

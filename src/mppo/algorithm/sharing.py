@@ -78,8 +78,7 @@ class Successes:
 
         def term(policy: Policy, observations: jax.Array) -> jax.Array:
             stats = statistics(architecture, policy, chosen.observations)
-            likely = log_probs(architecture, stats, chosen.actions)
-            return self.weight * jnp.mean(weights * likely)
+            return self.weight * jnp.mean(weights * log_probs(architecture, stats, chosen.actions))
 
         return term
 

@@ -47,16 +47,9 @@ class Style:
 
     def __post_init__(self) -> None:
         below_one = (0, 0.999999)
-        check_ranges(
-            self,
-            output_scale=(0, inf),
-            sigma=(1e-6, inf),
-            persistence=below_one,
-            choice_persistence=below_one,
-            bonus=(0, inf),
-            recalls=(0, inf),
-            reach=(1e-6, inf),
-        )
+        check_ranges(self, output_scale=(0, inf), sigma=(1e-6, inf))
+        check_ranges(self, persistence=below_one, choice_persistence=below_one)
+        check_ranges(self, bonus=(0, inf), recalls=(0, inf), reach=(1e-6, inf))
 
     def __str__(self) -> str:
         """The words that `style` reads: a known name, and what differs from it."""

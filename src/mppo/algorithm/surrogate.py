@@ -23,10 +23,8 @@ def log_probs(architecture: Architecture, stats: jax.Array, actions: jax.Array) 
 
 def ratios(architecture: Architecture, policy: Policy, batch: Batch) -> jax.Array:
     """pi_new(a|s) / pi_old(a|s), exactly 1 for an unchanged policy."""
-    new = log_probs(
-        architecture, statistics(architecture, policy, batch.observations), batch.actions
-    )
-    return jnp.exp(new - batch.log_probs)
+    stats = statistics(architecture, policy, batch.observations)
+    return jnp.exp(log_probs(architecture, stats, batch.actions) - batch.log_probs)
 
 
 def mean_kl(architecture: Architecture, policy: Policy, batch: Batch) -> jax.Array:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from mppo.bench import peers
 from mppo.bench.catalogue import COMPUTING, ENVIRONMENTS, ROBOTS, WAITING, Measured
-from mppo.bench.measure import MeasurementFailed, Sample
+from mppo.bench.measure import MeasuredProcess, MeasurementFailed, Sample
 from mppo.bench.ratios import Part, Ratio, Table, quotients, spread
 from mppo.bench.stepping import Stepping
 from mppo.files.settings import method_named
@@ -34,8 +34,8 @@ NOTE = (
 def environments(session: Session) -> Part:
     """Every environment of the catalogue, the compiled robots, and worker processes."""
     notes: list[str] = []
-    python = peers.interpreter(session) if session.with_peers else None
-    if session.with_peers and python is None:
+    with_peer = session.with_peers and peers.interpreter(session) is not None
+    if session.with_peers and not with_peer:
         notes.append(f"Without {PEER}: {peers.HINT}.")
     measured = {env.name: env for env in ENVIRONMENTS if _installed(env, notes)}
     names = [name for name in measured if name in QUICK or not session.quick]
@@ -43,15 +43,17 @@ def environments(session: Session) -> Part:
     for name in names:
         session.say(f"environments: {name}, one core")
         try:
-            alone[name] = _on_one_core(session, measured[name])
+            times = {"repetitions": session.repetitions}
+            process = _start(session, measured[name], session.pinned("one"), "one", **times)
+            alone[name] = session.finish(process)
         except MeasurementFailed as failure:
             notes.append(f"{name} failed: {failure}.")
-    once = lambda name, r: _on_all_cores(session, measured[name], r, alone[name]["envs"], python)
+    once = lambda name, r: _on_all_cores(session, measured[name], r, alone[name]["envs"], with_peer)
     together = session.repeat("environments", alone, once, ", all cores", notes=notes)
     ratios, tables = _compared(session, [measured[name] for name in together], alone, together)
     for more in (_robots(session, notes), _processes(session, notes)):
         ratios, tables = ratios + more.ratios, tables + more.tables
-    return Part(ratios, tables, ([NOTE] if python else []) + notes)
+    return Part(ratios, tables, ([NOTE] if with_peer else []) + notes)
 
 
 def _installed(env: Measured, notes: list[str]) -> bool:
@@ -63,40 +65,30 @@ def _installed(env: Measured, notes: list[str]) -> bool:
     return True
 
 
-def _task(session: Session, env: Measured, **more: Any) -> dict[str, Any]:
+def _start(
+    session: Session, env: Measured, cores: list[int], on: str, **more: Any
+) -> MeasuredProcess:
+    """A process on these cores that steps an environment."""
     steps = session.size(2000, 200)
     more |= {"envs": env.envs, "waits": env.waits, "anew": env.remembers}
-    return asdict(Stepping(env.env, env.id, env.package, steps, **more))
+    task = asdict(Stepping(env.env, env.id, env.package, steps, **more))
+    return session.start_module("mppo.bench.stepping", cores, task, {"env": env.name, "on": on})
 
 
-def _on_one_core(session: Session, env: Measured) -> Sample:
-    task = _task(session, env, repetitions=session.repetitions)
-    label = {"env": env.name, "on": "one"}
-    pinned = session.pinned("one")
-    return session.finish(session.start_module("mppo.bench.stepping", pinned, task, label))
-
-
-def _on_all_cores(session: Session, env: Measured, r: int, envs: int, python: str | None) -> Sample:
-    """Rates of ours, of bare steps on every core, and of the peer, one after the other."""
+def _on_all_cores(session: Session, env: Measured, r: int, envs: int, with_peer: bool) -> Sample:
+    """Rates of ours, of bare steps in a process on each core, and of the peer, in this order."""
     whole = {"batch_size": 2048, **({"envs": envs} if env.envs else {})}
     workers = {"workers": env.workers} if env.workers else {}
     ours = session.train("ppo", env.env, 12_000, "all", r, overrides=whole, **workers)
-    sample = {"ours": ours["rate"], "bare": _bare_rate(session, env)}
-    if python is not None:
+    start = lambda place: _start(session, env, place, "bare", repetitions=1, together=True)
+    bare = session.together(map(start, [[core] for core in session.cores] or [[]]))
+    sample = {"ours": ours["rate"], "bare": sum(one["rate"] for one in bare)}
+    if with_peer:
         listed = [str(envs), *([env.package] if env.package else [])]
         label = {"peer": PEER, "env": env.name, "repetition": r}
         iterations = session.size(4, 1)
-        sample["theirs"] = peers.rate(session, python, (PEER, env.id), iterations, label, *listed)
+        sample["theirs"] = peers.rate(session, (PEER, env.id), iterations, label, *listed)
     return sample
-
-
-def _bare_rate(session: Session, env: Measured) -> float:
-    """Of one process on each core, all at the same time."""
-    task = _task(session, env, repetitions=1, together=True)
-    label = {"env": env.name, "on": "bare"}
-    start = lambda place: session.start_module("mppo.bench.stepping", place, task, label)
-    places = [[core] for core in session.cores] or [[]]
-    return sum(sample["rate"] for sample in session.together(map(start, places)))
 
 
 def _compared(
@@ -140,11 +132,9 @@ def _compared(
 
 def _robots(session: Session, notes: list[str]) -> Part:
     """Training on one core against bare `mj_step` of the same states and actions."""
-    cheaper = fast_settings(method_named("trpo"))
+    fast = {"replay": True, "overrides": fast_settings(method_named("trpo"))}
     robots = [("trpo", f"{name}-v5") for name in (ROBOTS if not session.quick else ("Hopper",))]
-    once = lambda case, r: session.train(
-        *case, 50_000, repetition=r, replay=True, overrides=cheaper
-    )
+    once = lambda case, r: session.train(*case, 50_000, repetition=r, **fast)
     ratios, rows = [], []
     samples = session.repeat("environments", robots, once, ", mj_step", notes=notes)
     for (_, name), some in samples.items():

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 from mppo.bench.machine import cores
 from mppo.bench.memory import resident_mib, return_large_buffers
 from mppo.callbacks import Callback
+from mppo.machine.lazy import jax
 
 if TYPE_CHECKING:
     from mppo.bench.replay import Replay
@@ -111,11 +112,9 @@ class MeasuredProcess:
     def stop(self) -> None:
         """End it if it still runs."""
         self._process.kill()
-        self._process.wait()
-        for stream in (self._process.stdin, self._process.stdout, self._errors):
-            if stream is not None:
-                with suppress(BrokenPipeError):
-                    stream.close()
+        self._errors.close()
+        with suppress(BrokenPipeError), self._process:
+            pass  # its end is waited for, and its streams are closed
 
 
 class Clock(Callback):
@@ -129,8 +128,6 @@ class Clock(Callback):
         self._iterations, self._since = 0, time.perf_counter()
 
     def on_iteration(self, row: dict[str, Any]) -> None:
-        from mppo.machine.lazy import jax
-
         for array in jax.live_arrays():  # nothing may go on computing while something else is timed
             if not array.is_deleted():
                 array.block_until_ready()
@@ -229,8 +226,6 @@ def measure_in_turn(workload: Workload) -> Sample:
 
 def iteration_seconds(run: Run, clock: Callable[[], float] = time.perf_counter) -> float:
     """How long one iteration of a run takes, by some clock."""
-    from mppo.machine.lazy import jax
-
     started = clock()
     run.iterate()
     jax.block_until_ready(run.state)
@@ -239,31 +234,24 @@ def iteration_seconds(run: Run, clock: Callable[[], float] = time.perf_counter) 
 
 def _bits(run: Run) -> list[bytes]:
     """What a run has learnt, bit for bit."""
-    import numpy as np
-
-    from mppo.machine.lazy import jax
-
     leaves = jax.tree.leaves((run.state.population, run.state.values))
-    return [np.asarray(leaf).tobytes() for leaf in leaves]
+    return [leaf.tobytes() for leaf in jax.device_get(leaves)]
 
 
-def take_cores(words: list[str]) -> dict[str, Any]:
-    """Keep to the cores that the parent names; what it wants measured."""
-    wanted, fields = (json.loads(word) for word in words)
-    if wanted:
-        os.sched_setaffinity(0, wanted)
-    return fields
-
-
-def main(words: list[str]) -> int:
-    """Take the cores, then import what starts threads, then measure."""
-    workload = Workload(**take_cores(words))
+def measured(workload: Workload) -> Sample:
+    """What the parent wants of a workload."""
     if workload.steady_memory:
         return_large_buffers()
-    sample = measure_in_turn(workload) if workload.alternate else measure_training(workload)
-    print(json.dumps({"cores": cores(), **sample}), flush=True)
-    return 0
+    return measure_in_turn(workload) if workload.alternate else measure_training(workload)
+
+
+def answer(task: Callable[..., Any], measure: Callable[[Any], Sample], words: list[str]) -> None:
+    """Keep to the cores that the parent names, then measure the task that it gives."""
+    wanted, fields = map(json.loads, words)
+    if wanted:
+        os.sched_setaffinity(0, wanted)
+    print(json.dumps({"cores": cores(), **measure(task(**fields))}), flush=True)
 
 
 if __name__ == "__main__":
-    raise SystemExit(main(sys.argv[1:]))
+    answer(Workload, measured, sys.argv[1:])

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ctypes
+import re
 import resource
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -67,35 +69,29 @@ def resident_mib() -> dict[str, float]:
     The peak is VmHWM: `ru_maxrss` survives an exec, so a small child of a large process would
     show its parent's.
     """
-    sizes = [_resident(pid) for pid in ["self", *_descendants("self")]]
-    known = [pair for pair in sizes if pair is not None]
+    known = [sizes for pid in ["self", *_descendants("self")] if (sizes := _resident(pid))]
     if not known:
         unit = 1 if sys.platform == "darwin" else 1024
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / _MIB
         return {"now": peak, "peak": peak}
-    return {"now": sum(now for now, _ in known), "peak": sum(peak for _, peak in known)}
+    kinds = {"now": "VmRSS", "peak": "VmHWM"}
+    return {name: sum(int(sizes[kind]) / 1024 for sizes in known) for name, kind in kinds.items()}
 
 
-def _resident(pid: str) -> tuple[float, float] | None:
+def _resident(pid: str) -> dict[str, str]:
+    """Its sizes in KiB by the system's names; none where they are not told."""
     try:
-        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+        status = Path(f"/proc/{pid}/status").read_text()
     except OSError:
-        return None
-    fields = dict(line.split(":", 1) for line in lines if ":" in line)
-    if "VmRSS" not in fields:
-        return None
-    now, peak = (int(fields[name].split()[0]) / 1024 for name in ("VmRSS", "VmHWM"))
-    return now, peak
+        return {}
+    return dict(re.findall(r"^(VmRSS|VmHWM):\s*(\d+)", status, re.MULTILINE))
 
 
 def _descendants(pid: str) -> list[str]:
     """Processes started by any thread of this one, and theirs."""
     pids: list[str] = []
     for file in Path(f"/proc/{pid}/task").glob("*/children"):
-        try:
-            children = file.read_text().split()
-        except OSError:
-            continue
-        for child in children:
-            pids += [child, *_descendants(child)]
+        with suppress(OSError):  # it has ended meanwhile
+            for child in file.read_text().split():
+                pids += [child, *_descendants(child)]
     return pids

@@ -29,12 +29,7 @@ TRPO = {
     "target_kl": 0.01,
     "line_search_shrinking_factor": 0.5,
 }
-PPO = {
-    "batch_size": 64,
-    "learning_rate": 3e-4,
-    "n_epochs": 10,
-    "clip_range": 0.2,
-}
+PPO = {"batch_size": 64, "learning_rate": 3e-4, "n_epochs": 10, "clip_range": 0.2}
 BATCH = {"TRPO": 5000, "PPO": 2048}
 PEERS = {  # name: distribution, module, class, environments, settings
     "sb3-contrib TRPO": ("sb3-contrib", "sb3_contrib", "TRPO", 1, TRPO),

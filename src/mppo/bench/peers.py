@@ -45,7 +45,7 @@ def peers(session: Session) -> Part:
         if env == JUDGED or "," not in name
     ]
     few = [(name, env) for name, env in cases if env != JUDGED or name not in TARGETS]
-    once = lambda case, r: _train(session, python, case, r)
+    once = lambda case, r: _train(session, case, r)
     measured = session.repeat("peers", cases, once, few=few, notes=notes)
     if not measured:
         raise MeasurementFailed("; ".join(notes[2:]))
@@ -59,29 +59,24 @@ def interpreter(session: Session) -> str | None:
     return session.peers_python or sys.executable
 
 
-def _train(session: Session, python: str, case: tuple[str, str], repetition: int) -> Sample:
+def _train(session: Session, case: tuple[str, str], repetition: int) -> Sample:
     """A peer's run and ours beside it: the same number of steps, the same warm-up."""
     name, env = case
     method = _ours(name)
     label = {"peer": name, "env": env, "repetition": repetition}
-    theirs = rate(session, python, case, session.iterations(method, 15_000), label)
+    theirs = rate(session, case, session.iterations(method, 15_000), label)
     whole = {"batch_size": METHODS[method].batch_size}  # even in a smoke test, as the peers have it
     ours = session.train(method, env, 15_000, "all", repetition, overrides=whole)
     return {"theirs": theirs, "ours": ours["rate"]}
 
 
 def rate(
-    session: Session,
-    python: str,
-    case: tuple[str, str],
-    iterations: int,
-    label: Sample,
-    *listed: str,
+    session: Session, case: tuple[str, str], iterations: int, label: Sample, *listed: str
 ) -> float:
     """Steps a second of a peer on a task, after its warm-up; `listed` as `peer_script` takes it."""
-    warmup = session.size(2, 1)
-    words = [*case, str(warmup + iterations), *listed]
-    theirs = session.finish(call(python, words, label))
+    warmup, python = session.size(2, 1), interpreter(session)
+    assert python is not None
+    theirs = session.finish(call(python, [*case, str(warmup + iterations), *listed], label))
     seconds = theirs["seconds"][warmup:]
     return theirs["steps"] * len(seconds) / sum(seconds)
 
@@ -109,9 +104,7 @@ def _compared(
 
 def call(python: str, words: list[str], label: Sample) -> MeasuredProcess:
     """The peer script; the thread settings that mppo makes for itself are taken back."""
-    environment = {
-        name: value for name, value in os.environ.items() if ONE_THREAD.get(name) != value
-    }
+    environment = {k: value for k, value in os.environ.items() if ONE_THREAD.get(k) != value}
     environment |= {"JAX_PLATFORMS": "cpu", "PYTHONSAFEPATH": "1", "PYTHONWARNINGS": "ignore"}
     try:
         return MeasuredProcess([python, str(SCRIPT), *words], environment, label)

@@ -63,11 +63,7 @@ class Part:
 
     def as_json(self) -> dict[str, Any]:
         """Plain data."""
-        return {
-            "ratios": [ratio.as_json() for ratio in self.ratios],
-            "tables": [asdict(table) for table in self.tables],
-            "notes": self.notes,
-        }
+        return {**asdict(self), "ratios": [ratio.as_json() for ratio in self.ratios]}
 
 
 def quotients(above: Sequence[float], below: Sequence[float]) -> tuple[float, ...]:

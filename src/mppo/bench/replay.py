@@ -12,12 +12,11 @@ from mppo.algorithm.types import Trajectories
 from mppo.envs import native_vector
 from mppo.envs.batch import lanes_of
 from mppo.envs.robots.compiled import addresses, call_mujoco
-from mppo.envs.robots.engine import mujoco
+from mppo.envs.robots.engine import PHYSICS, mujoco, physics_of
 from mppo.machine.compilers import native
 from mppo.machine.seeding import Role, generator
 from mppo.machine.sharing import CHUNK, share
 
-_INTEGRATION = mujoco.mjtState.mjSTATE_INTEGRATION
 Robot = Any  # MuJoCo's own objects and what holds them: their fields have no types
 ROBOTS = 5  # side by side in a threaded replay, as in training
 
@@ -66,12 +65,12 @@ def _seconds_in_python(model: Robot, frame_skip: int, episodes: list[Episode]) -
     total = 0.0
     for start, controls, end in episodes:
         started = time.perf_counter()
-        mujoco.mj_setState(model, data, start, _INTEGRATION)
+        mujoco.mj_setState(model, data, start, PHYSICS)
         for action in controls:
             control[:] = action
             step(model, data, frame_skip)
         total += time.perf_counter() - started
-        if _state(model, data).tobytes() != end.tobytes():
+        if physics_of(model, data).tobytes() != end.tobytes():
             raise ReplayDiffers("bare mj_step ended an episode in another state than the run")
     return total
 
@@ -91,7 +90,7 @@ def _seconds(model: Robot, frame_skip: int, episodes: list[Episode], threads: in
 
     def live(robot: Robot, n: int, start: int, stop: int) -> None:
         if start == 0:
-            mujoco.mj_setState(model, robot, episodes[n].start, _INTEGRATION)
+            mujoco.mj_setState(model, robot, episodes[n].start, PHYSICS)
         some = controls[n][start:stop]
         _live(functions[0], model._address, robot._address, robot.ctrl, some, frame_skip)
 
@@ -101,7 +100,7 @@ def _seconds(model: Robot, frame_skip: int, episodes: list[Episode], threads: in
         start += CHUNK
         if start < len(controls[n]):
             return robot, n, start
-        ends[n] = _state(model, robot)
+        ends[n] = physics_of(model, robot)
         n += len(robots)  # its next episode
         return (robot, n, 0) if n < len(episodes) else None
 
@@ -136,13 +135,13 @@ def _lived_again(lane: Robot, seen: Trajectories, e: int) -> list[Episode]:
     episodes, first = [], 0
     for stop in stops:
         lane.reset()
-        start = _state(lane.model, lane.data)
+        start = physics_of(lane.model, lane.data)
         for t in range(first, stop):
             _same(lane.observation, seen.observations[e, t])
             lane.step(actions[t])
         _same(lane.observation, seen.next_observations[e, stop - 1])
         rows = list(actions[first:stop].astype(np.float64))
-        episodes.append(Episode(start, rows, _state(lane.model, lane.data)))
+        episodes.append(Episode(start, rows, physics_of(lane.model, lane.data)))
         first = stop
     return episodes
 
@@ -150,9 +149,3 @@ def _lived_again(lane: Robot, seen: Trajectories, e: int) -> list[Episode]:
 def _same(observation: np.ndarray, recorded: np.ndarray) -> None:
     if observation.astype(np.float32).tobytes() != np.asarray(recorded, np.float32).tobytes():
         raise ReplayDiffers("the replay saw another observation than the recorded run")
-
-
-def _state(model: Robot, data: Robot) -> np.ndarray:
-    state = np.empty(mujoco.mj_stateSize(model, _INTEGRATION))
-    mujoco.mj_getState(model, data, state, _INTEGRATION)
-    return state

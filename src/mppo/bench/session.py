@@ -132,16 +132,11 @@ class Session:
         **workload: Any,
     ) -> MeasuredProcess:
         """Start a run; `finish` waits for its result."""
-        workload.setdefault("iterations", self.iterations(method, steps))
-        workload.setdefault("warmup", self.size(2, 1))
         pinned = self.pinned(on, repetition)
-        wanted = Workload(
-            method,
-            env,
-            workers=workload.pop("workers", max(1, len(pinned)) if on == "all" else 1),
-            overrides={**self.overrides(method), **(overrides or {})},
-            **workload,
-        )
+        usual: Sample = {"iterations": self.iterations(method, steps), "warmup": self.size(2, 1)}
+        usual["workers"] = max(1, len(pinned)) if on == "all" else 1
+        changed = {**self.overrides(method), **(overrides or {})}
+        wanted = Workload(method, env, overrides=changed, **(usual | workload))
         label = {"method": method, "env": env, "on": on, "repetition": repetition}
         return self.start_module("mppo.bench.measure", pinned, asdict(wanted), label)
 
@@ -246,8 +241,8 @@ def measure_parts(options: Options, result: Result) -> Generator[str]:
         for name, part in PARTS.items():
             if name in options.parts:
                 sizes = (options.rounds, options.quick, machine.cores(), Path(folder))
-                session = Session(*sizes, options.peers_python, options.say)
-                session.with_peers = options.with_peers
+                theirs = options.peers_python
+                session = Session(*sizes, theirs, options.say, with_peers=options.with_peers)
                 result["parts"][name] = {"date": result["date"], **_measured(part, session)}
                 result["source_changed"] |= machine.source() != result["source_sha256"]
                 yield name

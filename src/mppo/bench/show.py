@@ -105,9 +105,8 @@ def text(result: dict[str, Any]) -> str:
         for table in part["tables"]:
             rows = [[cell(value, False) for value in row] for row in table["rows"]]
             lines += ["", table["title"], *_aligned([table["columns"], *rows])]
-    lines += [""] if _troubles(result) else []
-    lines += _troubles(result)
-    return "\n".join(lines) + "\n"
+    troubles = _troubles(result)
+    return "\n".join([*lines, *([""] if troubles else []), *troubles]) + "\n"
 
 
 def markdown(result: dict[str, Any]) -> str:
@@ -142,10 +141,8 @@ def _machine_lines(result: dict[str, Any]) -> list[str]:
     lines.append(f"{result['repetitions']} interleaved repetitions; median and range of ratios")
     if not machine["pinned"]:
         lines.append("processes cannot be pinned to a core on this system")
-    if (machine["load_before"] or 0) > 0.5:
-        lines.append(
-            f"the machine was busy before it began (load {machine['load_before']}): measure again"
-        )
+    if (load := machine["load_before"] or 0) > 0.5:
+        lines.append(f"the machine was busy before it began (load {load}): measure again")
     if result["source_changed"]:
         lines.append("the code was edited in the meantime: measure again")
     return lines
@@ -157,17 +154,11 @@ def _troubles(result: dict[str, Any]) -> list[str]:
 
 
 def _aligned(rows: Iterable[list[str]]) -> list[str]:
-    """Columns two blanks apart, the first to the left and the others to the right."""
+    """Columns two blanks apart, the first and those with words to the left, others to the right."""
     shown = [[number(value) for value in row] for row in rows]
-    widths = [max(map(len, column)) for column in zip(*shown, strict=True)]
-    return [
-        "  ".join(
-            value.rjust(width) if i and not _wordy(shown, i) else value.ljust(width)
-            for i, (value, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in shown
-    ]
-
-
-def _wordy(rows: list[list[str]], column: int) -> bool:
-    return any(row[column][:1].isalpha() and row[column] != "n/a" for row in rows[1:])
+    aligned: list[list[str]] = []
+    for i, column in enumerate(zip(*shown, strict=True)):
+        wordy = any(value[:1].isalpha() and value != "n/a" for value in column[1:])
+        align, width = str.rjust if i and not wordy else str.ljust, max(map(len, column))
+        aligned.append([align(value, width) for value in column])
+    return ["  ".join(row).rstrip() for row in zip(*aligned, strict=True)]

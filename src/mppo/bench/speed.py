@@ -18,11 +18,8 @@ from mppo.bench.ratios import Part, Ratio, Table, quotients, spread
 if TYPE_CHECKING:
     from mppo.bench.session import Session
 
-MAZE, CART, PENDULUM = (
-    "mppo/Maze-v0",
-    "mppo/SparseCartPoleSwingup-v0",
-    "mppo/SparseDoublePendulum-v0",
-)
+MAZE, CART = "mppo/Maze-v0", "mppo/SparseCartPoleSwingup-v0"
+PENDULUM = "mppo/SparseDoublePendulum-v0"
 LIMITS = {("trpo", "Hopper-v5"): 0.75, ("ppo", "Hopper-v5"): 0.65}
 FURTHER_LIMITS = (("trpo", "HalfCheetah-v5"), ("trpo", "Ant-v5"), ("trpo", "Swimmer-v5"))
 MAZE_RATE, BARE_HOPPER_RATE = 30_000, 8_000  # of the target: steps a second on the same core
@@ -36,12 +33,9 @@ def limit(session: Session) -> Part:
     """Training against bare `mj_step` of the same states and actions, on the same core."""
     maze = ("mp-trpo", MAZE)
     cases = [*LIMITS, *(() if session.quick else FURTHER_LIMITS)]
-
-    def measure(case: tuple[str, str], r: int) -> Sample:
-        if case == maze:
-            return session.train(*case, 100_000, repetition=r)
-        return session.train(*case, 50_000, repetition=r, replay=True)
-
+    measure = lambda case, r: session.train(
+        *case, 100_000 if case == maze else 50_000, repetition=r, replay=case != maze
+    )
     samples = session.repeat("limit", [*cases, maze], measure, ", one core", FURTHER_LIMITS)
     ratios, rows = [], []
     for method, env in cases:
@@ -123,11 +117,9 @@ def paths(session: Session) -> Part:
     cases = [("mp-trpo", k) for k in counts]
     iterations = session.size(20, 3)
     samples = session.train_paths("paths", PENDULUM, cases, iterations, session.repetitions)
-    seconds: dict[int, list[float]] = {}
-    peaks: dict[int, list[float]] = {}
-    for (_, k), some in samples.items():
-        seconds[k] = [median(sample["seconds"]) for sample in some]
-        peaks[k] = [sample["resident_mib"]["peak"] for sample in some]
+    by_k = {k: some for (_, k), some in samples.items()}
+    seconds = {k: [median(one["seconds"]) for one in some] for k, some in by_k.items()}
+    peaks = {k: [one["resident_mib"]["peak"] for one in some] for k, some in by_k.items()}
     ratios = []
     for k in counts[1:]:
         for name, what, values, target in (
@@ -189,10 +181,8 @@ def _first_iteration(session: Session, repetition: int, cache: str) -> float:
 
 
 def _seconds(command: list[str], environment: dict[str, str] | None = None) -> float:
-    started = time.perf_counter()
-    done = subprocess.run(
-        command, env={**os.environ, **(environment or {})}, capture_output=True, text=True
-    )
+    whole, started = {**os.environ, **(environment or {})}, time.perf_counter()
+    done = subprocess.run(command, env=whole, capture_output=True, text=True)
     took = time.perf_counter() - started
     if done.returncode:
         lines = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]

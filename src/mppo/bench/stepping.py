@@ -6,15 +6,14 @@ As in `measure`, nothing heavy is imported before the process has taken its core
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from mppo.bench.machine import cores
-from mppo.bench.measure import Sample, iteration_seconds, take_cores
+from mppo.bench.measure import Sample, answer, iteration_seconds
+from mppo.machine.lazy import jax
 
 
 @dataclass(frozen=True)
@@ -34,6 +33,11 @@ class Stepping:
     """Whether the environments of collecting and of bare steps are made for each repetition."""
     together: bool = False
     """Whether only bare steps are measured, from when the parent says so."""
+
+
+def measured(task: Stepping) -> Sample:
+    """What the parent wants of an environment."""
+    return measure_together(task) if task.together else measure_in_turn(task)
 
 
 def measure_in_turn(task: Stepping) -> Sample:
@@ -74,7 +78,6 @@ def _collecting(task: Stepping, on: Any, clock: Callable[[], float]) -> Callable
     from mppo.acting.actor import Actor
     from mppo.acting.agent import architecture_of
     from mppo.algorithm.methods import METHODS
-    from mppo.machine.lazy import jax
     from mppo.rollouts.collector import Collector
 
     collector = Collector(on.make(1), on.spaces, task.steps, 0, clip=True)
@@ -131,13 +134,5 @@ def measure_together(task: Stepping) -> Sample:
     return {"rate": task.steps * len(seconds) / sum(seconds), "seconds": seconds}
 
 
-def main(words: list[str]) -> int:
-    """Take the cores, then import what starts threads, then measure."""
-    task = Stepping(**take_cores(words))
-    sample = measure_together(task) if task.together else measure_in_turn(task)
-    print(json.dumps({"cores": cores(), **sample}), flush=True)
-    return 0
-
-
 if __name__ == "__main__":
-    raise SystemExit(main(sys.argv[1:]))
+    answer(Stepping, measured, sys.argv[1:])

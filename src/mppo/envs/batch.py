@@ -11,16 +11,8 @@ from gymnasium.envs.registration import EnvSpec, load_env_creator
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
-from mppo.envs.contract import (
-    NO_LIMIT,
-    Lane,
-    State,
-    check_count,
-    checked_state,
-    fresh_generator,
-    reset_indices,
-    seeds_for,
-)
+from mppo.envs import contract
+from mppo.envs.contract import NO_LIMIT, Lane, State, check_count
 from mppo.envs.tasks import task_of
 
 if TYPE_CHECKING:
@@ -68,7 +60,11 @@ class BatchVectorEnv(VectorEnv):
     ) -> None:
         self.num_envs: int = check_count("num_envs", num_envs)
         self.horizon: int = vector_horizon(task_of(task).horizon, horizon, max_episode_steps)
-        self.autoreset_mode: AutoresetMode = _checked_autoreset_mode(autoreset_mode)
+        try:
+            self.autoreset_mode: AutoresetMode = AutoresetMode(autoreset_mode)
+        except ValueError:
+            allowed = ", ".join(repr(known.value) for known in AutoresetMode)
+            raise ValueError(f"autoreset_mode is {autoreset_mode!r}; allowed: {allowed}") from None
         self.simulation = simulation_of(task, self.num_envs, self.horizon, **kwargs)
         self.render_mode = _checked_render_mode(render_mode, self.simulation.render_modes)
         self.metadata = {
@@ -99,10 +95,10 @@ class BatchVectorEnv(VectorEnv):
         options: dict[str, Any] | None = None,
     ) -> tuple[np.ndarray, dict[str, Any]]:
         """Reset all sub-environments, or those of options["reset_mask"]."""
-        seeds = seeds_for(seed, self.num_envs)
-        for i in reset_indices(options, self.num_envs):
+        seeds = contract.seeds_for(seed, self.num_envs)
+        for i in contract.reset_indices(options, self.num_envs):
             if seeds[i] is not None:
-                self.simulation.use_generator(i, fresh_generator(seeds[i]))
+                self.simulation.use_generator(i, contract.fresh_generator(seeds[i]))
             self.simulation.start(i)
             self._pending[i] = False
         return self.simulation.observe(), {}
@@ -125,17 +121,12 @@ class BatchVectorEnv(VectorEnv):
                 rewards[i], terminated[i], truncated[i] = 0.0, False, False
         self._pending = terminated | truncated
         if self.autoreset_mode is AutoresetMode.SAME_STEP and self._pending.any():
-            infos = self._reset_in_same_step()
+            final = self.simulation.observe()
+            for i in np.flatnonzero(self._pending).tolist():
+                infos = self._add_info(infos, {"final_obs": final[i].copy(), "final_info": {}}, i)
+                self.simulation.start(i)
+            self._pending[:] = False
         return self.simulation.observe(), rewards, terminated, truncated, infos
-
-    def _reset_in_same_step(self) -> dict[str, Any]:
-        infos: dict[str, Any] = {}
-        final = self.simulation.observe()
-        for i in np.flatnonzero(self._pending).tolist():
-            infos = self._add_info(infos, {"final_obs": final[i].copy(), "final_info": {}}, i)
-            self.simulation.start(i)
-        self._pending[:] = False
-        return infos
 
     def get_state(self) -> State:
         """All that the future depends on, as arrays with one entry for each sub-environment."""
@@ -143,7 +134,7 @@ class BatchVectorEnv(VectorEnv):
 
     def set_state(self, state: State) -> None:
         """Continue from what get_state returned, bit for bit."""
-        state = checked_state(state, self.get_state())
+        state = contract.checked_state(state, self.get_state())
         self._pending[:] = state.pop("pending")
         self.simulation.set_state(state)
 
@@ -175,11 +166,7 @@ class BatchEnv(gymnasium.Env):
     _spec: EnvSpec | None = None
 
     def __init__(
-        self,
-        task: str,
-        horizon: int | None = None,
-        render_mode: str | None = None,
-        **kwargs: Any,
+        self, task: str, horizon: int | None = None, render_mode: str | None = None, **kwargs: Any
     ) -> None:
         self._default_horizon = task_of(task).horizon
         self._own_horizon = None if horizon is None else check_count("horizon", horizon)
@@ -233,7 +220,7 @@ class BatchEnv(gymnasium.Env):
     def set_state(self, state: State) -> None:
         """Continue from what get_state returned, bit for bit."""
         self.simulation.use_generator(0, self.np_random)
-        self.simulation.set_state(checked_state(state, self.get_state()))
+        self.simulation.set_state(contract.checked_state(state, self.get_state()))
 
     def render(self) -> Any:
         """An image of the task."""
@@ -273,14 +260,6 @@ def vector_horizon(default: int, horizon: int | None, max_episode_steps: int | N
     elif max_episode_steps is not None and (horizon is None or max_episode_steps != default):
         limits.append(check_count("max_episode_steps", max_episode_steps))
     return min(limits, default=default)
-
-
-def _checked_autoreset_mode(mode: AutoresetMode | str) -> AutoresetMode:
-    try:
-        return AutoresetMode(mode)
-    except ValueError:
-        allowed = ", ".join(repr(known.value) for known in AutoresetMode)
-        raise ValueError(f"autoreset_mode is {mode!r}; allowed: {allowed}") from None
 
 
 def _checked_render_mode(mode: str | None, allowed: Sequence[str]) -> str | None:

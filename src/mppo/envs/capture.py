@@ -19,12 +19,12 @@ from gymnasium.envs.registration import EnvSpec
 
 from mppo.envs.checked import CheckedVectorEnv
 from mppo.envs.contract import State, generator_words, set_generator_words
-from mppo.envs.robots.engine import mujoco, uses_mujoco
+from mppo.envs.robots.engine import PHYSICS, mujoco, physics_of, uses_mujoco
 
-_INTEGRATION = mujoco.mjtState.mjSTATE_INTEGRATION
 _CONSTANT = (type, types.FunctionType, types.BuiltinFunctionType, types.MethodType)
 _CONSTANT += (types.ModuleType, np.dtype, EnvSpec, gymnasium.Space)
 _PLAIN = (bool, int, float, str, type(None))
+_KNOWN = (*_PLAIN, np.generic, np.ndarray, np.random.Generator, list, tuple, dict)
 
 
 class Unknown(TypeError):
@@ -46,16 +46,14 @@ def _attributes(thing: Any, path: str, met: set[int]) -> Iterator[tuple[str, Any
     """Every attribute that may change, with its path, its owner and its name."""
     met.add(id(thing))
     for name, value in list(vars(thing).items()):
-        where = f"{path}.{name}"
-        if isinstance(value, _CONSTANT) or id(value) in met:
+        where, kind = f"{path}.{name}", type(value)
+        draws = kind.__module__ == "gymnasium.envs.mujoco.mujoco_rendering"
+        if draws or isinstance(value, _CONSTANT) or id(value) in met:
             continue
-        if type(value).__module__ == "gymnasium.envs.mujoco.mujoco_rendering":
-            continue
-        kind = type(value)
-        known = (*_PLAIN, np.generic, np.ndarray, np.random.Generator, list, tuple, dict)
-        if isinstance(value, (*known, mujoco.MjData, mujoco.MjModel)):
-            if isinstance(value, mujoco.MjData | mujoco.MjModel):
-                met.add(id(value))
+        if isinstance(value, mujoco.MjData | mujoco.MjModel):
+            met.add(id(value))
+            yield where, thing, name, value
+        elif isinstance(value, _KNOWN):
             yield where, thing, name, value
         elif hasattr(value, "__dict__") and kind.__flags__ & (1 << 9):  # a class of Python's
             yield from _attributes(value, where, met)
@@ -91,9 +89,8 @@ def _decoded(value: Any) -> Any:
         return {_decoded(key): _decoded(part) for key, part in value["dict"]}
     if "constant" in value:
         raise Unknown(f"a {value['constant']} cannot be made from a file")
-    kind = "list" if "list" in value else "tuple"
-    parts = [_decoded(part) for part in value[kind]]
-    return parts if kind == "list" else tuple(parts)
+    kind = list if "list" in value else tuple
+    return kind(_decoded(part) for part in value[kind.__name__])
 
 
 def captured(env: gymnasium.Env) -> State:
@@ -109,8 +106,7 @@ def captured(env: gymnasium.Env) -> State:
             state[f"{path}:generator"] = generator_words(value)
         else:
             plain[path] = _coded(value)
-    physics = np.empty(mujoco.mj_stateSize(base.model, _INTEGRATION))
-    mujoco.mj_getState(base.model, base.data, physics, _INTEGRATION)
+    physics = physics_of(base.model, base.data)
     text = json.dumps(plain).encode()
     return {**state, "physics": physics, "python": np.frombuffer(text, np.uint8).copy()}
 
@@ -133,7 +129,7 @@ def put_back(env: gymnasium.Env, state: State) -> None:
             _set(owner, name, value, plain[path])
     if set(state) != expected:
         raise ValueError(f"state holds {sorted(set(state) ^ expected)} beside what is known")
-    mujoco.mj_setState(base.model, base.data, state["physics"], _INTEGRATION)
+    mujoco.mj_setState(base.model, base.data, state["physics"], PHYSICS)
 
 
 def _set(owner: Any, name: str, now: Any, coded: Any) -> None:

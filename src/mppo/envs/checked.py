@@ -15,7 +15,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space, concatenate, create_empty_array, iterate
 
 from mppo.envs.contract import reset_indices, seeds_for
-from mppo.envs.robots.engine import quieten, warnings_of
+from mppo.envs.robots.engine import bad_numbers, quieten, uses_mujoco
 from mppo.errors import BadRequest, EnvironmentFault
 
 
@@ -33,8 +33,8 @@ class CheckedEnv:
         self.episode: int = 0  # after the last seeded reset
         self.steps: int = 0
         self.action: Any = None  # of the last step
-        self.warnings: Callable[[], dict[str, int]] | None = warnings_of(env)
-        if self.warnings is not None:
+        self.simulated: Any = env.unwrapped if uses_mujoco(env) else None  # has MuJoCo's `data`
+        if self.simulated is not None:
             quieten()
 
     def reset(self, seed: int | None) -> Any:
@@ -81,7 +81,7 @@ class CheckedEnv:
 
     def check_warnings(self) -> None:
         """Raise for what MuJoCo called bad."""
-        if self.warnings is not None and (bad := self.warnings()):
+        if self.simulated is not None and (bad := bad_numbers(self.simulated.data)):
             self.fault("MuJoCo's warnings", bad)
 
     def observation(self, observation: Any) -> Any:
@@ -91,12 +91,9 @@ class CheckedEnv:
             if not space.contains(observation):
                 self.fault("observation", observation)
             return observation
-        if isinstance(observation, np.ndarray):
-            array = observation
-        elif isinstance(observation, numbers.Number | Sequence):
-            array = np.asarray(observation)
-        else:
+        if not isinstance(observation, np.ndarray | numbers.Number | Sequence):
             self.fault("observation", observation)
+        array = np.asarray(observation)
         if array.shape != space.shape:
             self.fault(f"observation's shape (not {space.shape})", array.shape)
         if not np.can_cast(array.dtype, space.dtype or np.float64, "same_kind"):
@@ -172,8 +169,7 @@ class CheckedVectorEnv(VectorEnv):
         terminated = np.zeros(self.num_envs, np.bool_)
         truncated = np.zeros(self.num_envs, np.bool_)
         for i, action in enumerate(iterate(self.action_space, actions)):
-            answer = self.checked[i].step(action)
-            self._last[i], rewards[i], terminated[i], truncated[i] = answer
+            self._last[i], rewards[i], terminated[i], truncated[i] = self.checked[i].step(action)
         return self._stacked(), rewards, terminated, truncated, {}
 
     def _stacked(self) -> Any:

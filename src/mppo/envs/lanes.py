@@ -69,7 +69,7 @@ class StepLane:
         self._ended = _GOING
         self._watched: Any = None  # MuJoCo's data
         self.observation: np.ndarray = sight.now
-        self.parallel: bool = checked.warnings is not None and checked.env.render_mode is None
+        self.parallel: bool = checked.simulated is not None and checked.env.render_mode is None
 
     @property
     def action(self) -> np.ndarray:
@@ -143,11 +143,11 @@ class StepLane:
         chooser, self._actor = self._chooser, actor
         chooser.use(actor)
         chooser.aim(*rows)
-        if self._checked.warnings is not None:
-            data = self._checked.env.unwrapped.data
-            if data is not self._watched:
-                self._watched = data
-                chooser.watch(data.warning.number, np.array(list(BAD_NUMBERS.values()), np.int64))
+        simulated = self._checked.simulated
+        if simulated is not None and simulated.data is not self._watched:
+            self._watched = simulated.data
+            counted = np.array(list(BAD_NUMBERS.values()), np.int64)
+            chooser.watch(self._watched.warning.number, counted)
 
     def _look_again(self, said: int, seen: Any, rows: Rows, start: int, t: int) -> None:
         """Before the action of row t: the fault of the step before it, or the action after all."""

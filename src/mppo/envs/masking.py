@@ -7,6 +7,7 @@ left as it is; otherwise its method `action_masks()` is asked, or `info["action_
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import replace
 from typing import Any
 
@@ -80,9 +81,6 @@ def with_masks(on: EnvSource) -> EnvSource:
     inside = on.within((*on.applied, MaskInView))
     found = replace(inside, spaces=replace(inside.spaces, masked=True), applied=on.applied)
     _ = found.spaces.mask  # refuses actions that are no choices
-    probe = found.make(1)
-    try:
+    with closing(found.make(1)) as probe:
         probe.reset(seed=0)  # refuses an environment that has no masks, before anything is begun
-    finally:
-        probe.close()
     return found

@@ -70,12 +70,14 @@ class Recipe:
 
     def obstacle(self) -> str:
         """What of it cannot be sent to another process, and the way out; nothing if all can."""
+        main = sys.modules["__main__"]
+        from_a_file = getattr(main, "__spec__", None) is not None or hasattr(main, "__file__")
         for name, part in self._parts():
             try:
                 content = bytes(ForkingPickler.dumps(part))
             except Exception as error:  # whatever a user's __reduce__ raises
                 return f"{name} cannot be sent there ({in_words(error)}); {WAY_OUT}"
-            if b"__main__" in content and not _main_is_a_file():
+            if b"__main__" in content and not from_a_file:
                 return f"{name} is defined in a session, not in a file; {WAY_OUT}"
         return ""
 
@@ -89,8 +91,3 @@ def number(vector: VectorEnv, first: int) -> None:
     if isinstance(vector, CheckedVectorEnv):
         for i, one in enumerate(vector.checked):
             one.index = first + i
-
-
-def _main_is_a_file() -> bool:
-    main = sys.modules["__main__"]
-    return getattr(main, "__spec__", None) is not None or hasattr(main, "__file__")

@@ -42,15 +42,13 @@ class Sight:
             low, high = _safe_bounds(part.space)
             self.low[part.start : part.stop] = low
             self.high[part.start : part.stop] = high
-        parts = [_part(part, self.now) for part in plan.parts]
-        if not plan.parts[0].keys and parts[0] is not None:
-            self.take = self._alone(parts[0])
-        elif isinstance(space, spaces.Dict | spaces.Tuple) and all(
-            fast is not None and len(part.keys) == 1
-            for fast, part in zip(parts, plan.parts, strict=True)
-        ):
+        pairs = [(part.keys, _part(part, self.now)) for part in plan.parts]
+        flat = all(fast is not None and len(keys) == 1 for keys, fast in pairs)
+        if not pairs[0][0] and pairs[0][1] is not None:
+            self.take = self._alone(pairs[0][1])
+        elif flat and isinstance(space, spaces.Dict | spaces.Tuple):
             kind = dict if isinstance(space, spaces.Dict) else tuple
-            keyed = [(part.keys[0], fast) for part, fast in zip(plan.parts, parts, strict=True)]
+            keyed = [(keys[0], fast) for keys, fast in pairs]
             boxes = all(type(part.space) is spaces.Box for part in plan.parts)
             self.take = self._boxes(kind) if boxes else self._composite(kind, keyed)
 
@@ -171,13 +169,10 @@ def _safe_bounds(space: Any) -> tuple[Any, Any]:
     if space.dtype.kind in "iu":
         limits = np.iinfo(dtype)
         small = (np.abs(low.astype(float)) < EXACT) & (np.abs(high.astype(float)) < EXACT)
-        below = np.where(small, low - 1.0, low)
-        above = np.where(small, high + 1.0, high)
-        return np.where(low == limits.min, -np.inf, below), np.where(
-            high == limits.max, np.inf, above
-        )
+        below, above = np.where(small, low - 1.0, low), np.where(small, high + 1.0, high)
+        below = np.where(low == limits.min, -np.inf, below)
+        return below, np.where(high == limits.max, np.inf, above)
     low, high = low.astype(np.float32), high.astype(np.float32)
     if space.dtype.itemsize <= 4:  # what is at the bound is still inside
-        down, up = np.float32(-np.inf), np.float32(np.inf)
-        return np.nextafter(low, down), np.nextafter(high, up)
+        return np.nextafter(low, np.float32(-np.inf)), np.nextafter(high, np.float32(np.inf))
     return low, high

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, cast
@@ -17,10 +19,9 @@ from mppo.acting.spaces import Spaces
 from mppo.envs.capture import checked_vector, proven
 from mppo.envs.checked import CheckedVectorEnv
 from mppo.envs.recipe import Recipe
-from mppo.envs.registered import imported, known, refusing, with_namespace
 from mppo.envs.tasks import BY_ID
 from mppo.envs.wrapping import Borrowed, Wrap, name_of_wrapper, wrapped
-from mppo.errors import BadRequest
+from mppo.errors import BadRequest, did_you_mean, display_hint, in_words
 
 MOST_ENVS = 64
 MakeEnv = Callable[[], gymnasium.Env | VectorEnv]
@@ -50,11 +51,8 @@ class EnvSource:
         """Whether its episodes can go on later, bit for bit; where we cannot know, it is tried."""
         if self.native or self.shared or self.count:
             return self.native
-        vector = self.make(2)
-        try:
+        with closing(self.make(2)) as vector:
             return proven(vector)
-        finally:
-            vector.close()
 
     @property
     def wrappers(self) -> tuple[str, ...]:
@@ -97,8 +95,11 @@ def _source(env: AnyEnv, wrappers: tuple[Wrap, ...], kwargs: dict[str, Any]) -> 
     if isinstance(env, VectorEnv):
         _refuse_wrappers(wrappers)
         found = replace(_vector(env, lambda n: Borrowed(env)), shared=True)
-    elif isinstance(env, gymnasium.Env):
-        found = _borrowed(env, wrappers)
+    elif isinstance(env, gymnasium.Env):  # as it is: for training and evaluation in turn
+        with _refusing(name_of_env(env), {}):
+            inside = wrapped(env, wrappers)
+        make = lambda name, n: Borrowed(CheckedVectorEnv([lambda: inside], name))
+        found = replace(_single(inside, wrappers, make), count=1, shared=True)
     elif callable(env):
         found = _made_by(env, wrappers)
     else:
@@ -112,12 +113,12 @@ def _source(env: AnyEnv, wrappers: tuple[Wrap, ...], kwargs: dict[str, Any]) -> 
 def _registered(env_id: str, wrappers: tuple[Wrap, ...], kwargs: dict[str, Any]) -> EnvSource:
     module, _, registered = env_id.rpartition(":")
     if module:
-        imported(module, env_id)
-    name = registered if known(registered) else with_namespace(registered)
+        _imported(module, env_id)
+    name = registered if _known(registered) else _with_namespace(registered)
     spec = gymnasium.spec(name)
     plain = lambda: gymnasium.make(name, disable_env_checker=True, **kwargs)  # we check ourselves
     one = lambda: wrapped(plain(), wrappers)
-    with refusing(name, kwargs):
+    with _refusing(name, kwargs):
         # ours step a whole batch at once: there is no single environment to put a wrapper around
         ours = _for_native(name, spec.max_episode_steps, kwargs, wrappers)
         native = None if ours is None else envs.native_vector(name, 1, **ours)
@@ -148,6 +149,49 @@ def _registered(env_id: str, wrappers: tuple[Wrap, ...], kwargs: dict[str, Any])
     )
 
 
+@contextmanager
+def _refusing(name: str, kwargs: dict) -> Iterator[None]:
+    """An environment that cannot be made is a request that cannot be met, whatever its error."""
+    try:
+        yield
+    except BadRequest:
+        raise
+    except Exception as error:
+        given = f" with {kwargs}" if kwargs else ""
+        raise BadRequest(
+            f'cannot make the environment "{name}"{given}: {in_words(error)}{display_hint(error)}'
+        ) from error
+
+
+def _imported(module: str, env_id: str) -> None:
+    """Import the module before an id; it registers the environment."""
+    try:
+        importlib.import_module(module)
+    except Exception as error:  # importing runs code of the user's
+        raise BadRequest(f'cannot import "{module}" of "{env_id}": {in_words(error)}') from error
+
+
+def _known(env_id: str) -> bool:
+    """Whether Gymnasium has an environment of that name."""
+    try:
+        gymnasium.spec(env_id)
+    except (gymnasium.error.Error, ModuleNotFoundError):
+        return False
+    return True
+
+
+def _with_namespace(env_id: str) -> str:
+    """Our own tasks without their prefix, or a refusal with a suggestion."""
+    if _known(f"mppo/{env_id}"):
+        return f"mppo/{env_id}"
+    bare = {name.removeprefix("mppo/"): name for name in gymnasium.registry}
+    hint = did_you_mean(env_id, [*gymnasium.registry, *bare])
+    way_out = hint or "; mppo envs lists the tasks of the paper, and any registered id will do"
+    raise BadRequest(
+        f'unknown environment "{env_id}"{way_out} (module:id imports its module first)'
+    )
+
+
 def _spaces(observation: gymnasium.Space, action: gymnasium.Space, name: str) -> Spaces:
     """The spaces of an environment; what cannot be handled is refused before anything is made."""
     found = Spaces(observation, action, name)
@@ -169,11 +213,8 @@ def _for_native(
     found = expressed(wrappers)
     if found is None:
         return None
-    limits = [
-        kwargs.get("horizon"),
-        kwargs.get("max_episode_steps") or horizon,
-        found.get("horizon"),
-    ]
+    horizon = kwargs.get("max_episode_steps") or horizon
+    limits = kwargs.get("horizon"), horizon, found.get("horizon")
     return {**kwargs, **found, "horizon": min(n for n in limits if n)}
 
 
@@ -189,7 +230,7 @@ def _recordable(value: Any) -> bool:
 
 
 def _made_by(function: MakeEnv, wrappers: tuple[Wrap, ...]) -> EnvSource:
-    with refusing(getattr(function, "__name__", repr(function)), {}):  # partials have no name
+    with _refusing(getattr(function, "__name__", repr(function)), {}):  # partials have no name
         env = function()
     if isinstance(env, VectorEnv):
         _refuse_wrappers(wrappers)
@@ -202,19 +243,11 @@ def _made_by(function: MakeEnv, wrappers: tuple[Wrap, ...]) -> EnvSource:
             "gymnasium.vector.VectorEnv (a fresh one on every call)"
         )
     one = lambda: wrapped(cast(gymnasium.Env, function()), wrappers)
-    with refusing(name_of_env(env), {}):
+    with _refusing(name_of_env(env), {}):
         inside = wrapped(env, wrappers)
     found = _single(inside, wrappers, lambda name, n: checked_vector([one] * n, name))
     inside.close()
     return replace(found, recipe=Recipe(found.name, None, function, {}, wrappers))
-
-
-def _borrowed(env: gymnasium.Env, wrappers: tuple[Wrap, ...]) -> EnvSource:
-    """An environment as it is: a batch of one, for training and evaluation in turn."""
-    with refusing(name_of_env(env), {}):
-        inside = wrapped(env, wrappers)
-    make = lambda name, n: Borrowed(CheckedVectorEnv([lambda: inside], name))
-    return replace(_single(inside, wrappers, make), count=1, shared=True)
 
 
 def _single(
@@ -250,9 +283,8 @@ def _vector(first: VectorEnv, make: Callable[[int], VectorEnv]) -> EnvSource:
 
 
 def _time_limit(env: gymnasium.Env) -> int | None:
-    while True:
+    while isinstance(env, gymnasium.Wrapper):
         if isinstance(env, gymnasium.wrappers.TimeLimit):
             return env._max_episode_steps
-        if not isinstance(env, gymnasium.Wrapper):
-            return env.spec.max_episode_steps if env.spec is not None else None
         env = env.env
+    return env.spec.max_episode_steps if env.spec is not None else None

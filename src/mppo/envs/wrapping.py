@@ -4,6 +4,7 @@ import functools
 import importlib
 import types
 from collections.abc import Callable, Sequence
+from operator import attrgetter
 from typing import Any, cast
 
 import gymnasium
@@ -49,9 +50,7 @@ def imported_wrapper(name: str) -> Wrap:
     if not (module and colon):
         raise BadRequest(f'the wrapper "{name}" has no module; write it as module:callable')
     try:
-        found: Any = importlib.import_module(module)
-        for part in attribute.split("."):
-            found = getattr(found, part)
+        found: Any = attrgetter(attribute)(importlib.import_module(module))
     except Exception as error:  # importing runs code of the user's
         raise BadRequest(
             f'cannot load the wrapper "{name}": {in_words(error)}; where it cannot be imported by '

@@ -25,11 +25,7 @@ SOURCES = ("acting", "bench/replay.py", "envs", "machine")
 def source_files(package: Path) -> list[Path]:
     """All files of these rooms, in the order of their names."""
     places = (package / name for name in SOURCES)
-    return [
-        file
-        for place in places
-        for file in (sorted(place.rglob("*.py")) if place.is_dir() else [place])
-    ]
+    return [file for place in places for file in sorted(place.rglob("*.py")) or [place]]
 
 
 def digest(package: Path) -> str:

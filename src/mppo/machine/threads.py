@@ -7,14 +7,8 @@ With several threads the same compiled module may return different results from 
 import os
 import sys
 
-ONE_THREAD = {
-    "PJRT_NPROC": "1",
-    "NPROC": "1",
-    "OMP_NUM_THREADS": "1",
-    "OPENBLAS_NUM_THREADS": "1",
-    "MKL_NUM_THREADS": "1",
-    "JAX_PLATFORMS": "cpu",
-}
+_POOLS = ("PJRT_NPROC", "NPROC", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+ONE_THREAD = {**dict.fromkeys(_POOLS, "1"), "JAX_PLATFORMS": "cpu"}
 
 
 def use_one() -> None:

@@ -103,7 +103,7 @@ def test_python_steps_where_compiled_code_cannot(lacking, bound, monkeypatch):
     robots = RobotSimulation(task_of("Hopper-v5"), 1, 60)
     fast = robots.lanes[0]
     if lacking == "MuJoCo's library":
-        monkeypatch.setattr("mppo.envs.robots.lane.addresses", lambda: None)
+        monkeypatch.setattr("mppo.envs.robots.compiled.addresses", lambda: None)
     slow = MujocoLane(robots.robot, robots.base, 60)
     net = network(fast.observation.size, 3)
     clip, squash = bound

@@ -123,14 +123,10 @@ class Curiosity:
             means = jnp.mean(forward), jnp.mean(inverse)
             return self.forward_weight * means[0] + (1 - self.forward_weight) * means[1], means
 
-        (icm, moments), (forward, inverse) = epochs_of_minibatches(
-            adam_step(optax.adam(self.learning_rate), loss, has_aux=True),
-            (state.icm, state.optimiser),
-            self._transitions(state, trajectories),
-            self.epochs,
-            self.minibatch,
-            key,
-        )
+        step = adam_step(optax.adam(self.learning_rate), loss, has_aux=True)
+        passes = (self._transitions(state, trajectories), self.epochs, self.minibatch, key)
+        start = (state.icm, state.optimiser)
+        (icm, moments), (forward, inverse) = epochs_of_minibatches(step, start, *passes)
         log = {"curiosity_forward_loss": forward.mean(), "curiosity_inverse_loss": inverse.mean()}
         return CuriosityState(icm, state.filter, moments), log
 
@@ -156,8 +152,7 @@ def inverse_loss(head: Head, guess: jax.Array, action: jax.Array, encoded: jax.A
     for part in parts(head):
         piece = guess[place : place + part.outputs]
         if isinstance(part, Gaussian):
-            error = piece - encoded[place : place + part.outputs]
-            loss = loss + 0.5 * jnp.sum(error**2)
+            loss = loss + 0.5 * jnp.sum((piece - encoded[place : place + part.outputs]) ** 2)
         else:
             loss = loss - part.log_prob(piece, action[at : at + part.size])
         at, place = at + part.size, place + part.outputs

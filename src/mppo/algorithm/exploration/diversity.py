@@ -42,13 +42,9 @@ class Diversity:
     def init(self, architecture: Architecture, key: jax.Array) -> DiversityState:
         """No predecessors yet."""
         # any valid policy stands in for those to come: its distance counts nothing
-        stand_in = architecture.init(key)
-        blank = jax.tree.map(
-            lambda leaf: jnp.broadcast_to(leaf, (self.priors, *leaf.shape)), stand_in
-        )
-        return DiversityState(
-            blank, jnp.zeros(self.priors), jnp.asarray(0), jnp.asarray(self.weight)
-        )
+        stand_in, n = architecture.init(key), self.priors
+        blank = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (n, *leaf.shape)), stand_in)
+        return DiversityState(blank, jnp.zeros(n), jnp.asarray(0), jnp.asarray(self.weight))
 
     def distances(
         self,
@@ -66,8 +62,7 @@ class Diversity:
             return jnp.mean(jnp.minimum(kl, self.largest))
 
         filled = jnp.arange(self.priors) < state.count
-        values = jax.lax.map(distance, state.policies)
-        return jnp.where(filled, values, 0.0)
+        return jnp.where(filled, jax.lax.map(distance, state.policies), 0.0)
 
     def weights(self, state: DiversityState) -> jax.Array:
         """How much each prior counts, by what it achieved."""
@@ -86,11 +81,8 @@ class Diversity:
         return trajectories.rewards
 
     def bonus(self, architecture: Architecture, state: DiversityState) -> Bonus:
-        weights = (
-            state.weight
-            * self.weights(state)
-            / jnp.maximum(jnp.minimum(state.count, self.priors), 1)
-        )
+        count = jnp.maximum(jnp.minimum(state.count, self.priors), 1)
+        weights = state.weight * self.weights(state) / count
 
         def bonus(policy: Policy, observations: jax.Array) -> jax.Array:
             distances = self.distances(architecture, state, policy, observations)

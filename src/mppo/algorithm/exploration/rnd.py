@@ -48,14 +48,8 @@ class Rnd:
     """Number of outputs, and of hidden units."""
 
     def __post_init__(self) -> None:
-        check_ranges(
-            self,
-            weight=(0, inf),
-            learning_rate=(0, inf),
-            epochs=(1, inf),
-            minibatch=(1, inf),
-            size=(1, inf),
-        )
+        check_ranges(self, weight=(0, inf), learning_rate=(0, inf))
+        check_ranges(self, epochs=(1, inf), minibatch=(1, inf), size=(1, inf))
 
     def _network(self) -> Mlp:
         return Mlp((self.size,), "relu")
@@ -76,9 +70,8 @@ class Rnd:
         self, architecture: Architecture, state: RndState, trajectories: Trajectories
     ) -> jax.Array:
         rewards = jnp.asarray(trajectories.rewards)
-        flat = jnp.asarray(trajectories.next_observations).reshape(
-            -1, architecture.observation_size
-        )
+        reached = jnp.asarray(trajectories.next_observations)
+        flat = reached.reshape(-1, architecture.observation_size)
         seen = jax.vmap(lambda x: filters.apply(state.filter, x))(flat)
         errors = jax.vmap(lambda x: self._error(state.predictor, state.target, x))(seen)
         return rewards + errors.reshape(rewards.shape)
@@ -97,18 +90,15 @@ class Rnd:
     ) -> tuple[RndState, dict[str, jax.Array]]:
         """Fit the predictor to the batch's states."""
         adam = optax.adam(self.learning_rate)
-        flat = jnp.asarray(trajectories.next_observations).reshape(
-            -1, architecture.observation_size
-        )
+        reached = jnp.asarray(trajectories.next_observations)
+        flat = reached.reshape(-1, architecture.observation_size)
         filter = filters.update(state.filter, flat)
         seen = jax.vmap(lambda x: filters.apply(filter, x))(flat)
 
         def loss(predictor: PyTree, part: jax.Array) -> jax.Array:
             return jnp.mean(jax.vmap(lambda x: self._error(predictor, state.target, x))(part))
 
-        start = (state.predictor, state.optimiser)
-        (predictor, moments), errors = epochs_of_minibatches(
-            adam_step(adam, loss), start, seen, self.epochs, self.minibatch, key
-        )
-        log = {"rnd_loss": jnp.mean(errors)}
-        return RndState(state.target, predictor, filter, moments), log
+        step, start = adam_step(adam, loss), (state.predictor, state.optimiser)
+        passes = (seen, self.epochs, self.minibatch, key)
+        (predictor, moments), errors = epochs_of_minibatches(step, start, *passes)
+        return RndState(state.target, predictor, filter, moments), {"rnd_loss": jnp.mean(errors)}

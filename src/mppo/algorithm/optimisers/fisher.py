@@ -57,9 +57,8 @@ def _in_blocks(
     layers, free = policy.parameters
     backward = [layer.weights for layer in layers]
     forward = [weights.T for weights in backward]
-    blocks = jax.lax.map(
-        lambda part: _block(network, layers, *part), _cut(architecture.seen(policy, observations))
-    )
+    parts = _cut(architecture.seen(policy, observations))
+    blocks = jax.lax.map(lambda part: _block(network, layers, *part), parts)
 
     def product(v: jax.Array) -> jax.Array:
         towards: Parameters = unravel(v)

@@ -69,7 +69,8 @@ class Ppo:
 
         def step_or_stop(carry, part: Batch):
             *before, going = carry
-            far = self._is_far(architecture, as_policy(before[0]), part)
+            log_ratio = jnp.log(ratios(architecture, as_policy(before[0]), part))
+            far = jnp.mean(jnp.expm1(log_ratio) - log_ratio) > STOP_BEYOND * self.target_kl
             after, _ = step(tuple(before), part)
             goes_on = going & ~far
             return (*kept(goes_on, after, tuple(before)), goes_on), goes_on
@@ -83,7 +84,13 @@ class Ppo:
         else:
             (parameters, state), _ = epochs_of_minibatches(step, start, *passes)
         improved = as_policy(parameters)
-        return improved, state, log | self._log(architecture, improved, batch)
+        ratio = ratios(architecture, improved, batch)
+        log |= {
+            "kl": mean_kl(architecture, improved, batch),
+            "surrogate_gain": jnp.mean((ratio - 1) * batch.advantages),
+            "clip_fraction": jnp.mean(jnp.abs(ratio - 1) > first(self.clip)),
+        }
+        return improved, state, log
 
     def _loss(
         self, architecture: Architecture, policy: Policy, part: Batch, bonus: Bonus
@@ -98,18 +105,3 @@ class Ppo:
             entropy = jnp.mean(jax.vmap(architecture.head.entropy)(stats))
             gain = gain + first(self.entropy_coefficient) * entropy
         return -gain - bonus(policy, part.observations)
-
-    def _is_far(self, architecture: Architecture, policy: Policy, part: Batch) -> jax.Array:
-        """Whether the policy has left the neighbourhood that `target_kl` allows."""
-        log_ratio = jnp.log(ratios(architecture, policy, part))
-        return jnp.mean(jnp.expm1(log_ratio) - log_ratio) > STOP_BEYOND * self.target_kl
-
-    def _log(
-        self, architecture: Architecture, improved: Policy, batch: Batch
-    ) -> dict[str, jax.Array]:
-        ratio = ratios(architecture, improved, batch)
-        return {
-            "kl": mean_kl(architecture, improved, batch),
-            "surrogate_gain": jnp.mean((ratio - 1) * batch.advantages),
-            "clip_fraction": jnp.mean(jnp.abs(ratio - 1) > first(self.clip)),
-        }

@@ -60,15 +60,8 @@ class Trpo:
     """Weight of the entropy in the objective."""
 
     def __post_init__(self) -> None:
-        check_ranges(
-            self,
-            cg_iterations=(1, inf),
-            damping=(0, inf),
-            shrink=(1e-3, 0.999),
-            backtracks=(1, inf),
-            kl_slack=(1e-12, inf),
-            fisher_stride=(1, inf),
-        )
+        check_ranges(self, cg_iterations=(1, inf), damping=(0, inf), shrink=(1e-3, 0.999))
+        check_ranges(self, backtracks=(1, inf), kl_slack=(1e-12, inf), fisher_stride=(1, inf))
         settle(self, max_kl=(1e-12, inf), entropy_coefficient=(-inf, inf))
 
     def init(self, parameters) -> tuple:

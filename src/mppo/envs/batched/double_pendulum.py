@@ -81,11 +81,7 @@ _RLLAB = Preset(
     relative=False,
     speed_limits=(np.pi / 2.0 / 0.01, np.pi / 2.0 / 0.01),
 )
-PRESETS = {
-    "acrobot": _ACROBOT,
-    "rllab": _RLLAB,
-    "rllab_weak": _RLLAB._replace(torque_limit=5.0),
-}
+PRESETS = {"acrobot": _ACROBOT, "rllab": _RLLAB, "rllab_weak": _RLLAB._replace(torque_limit=5.0)}
 
 
 @native
@@ -242,12 +238,10 @@ class DoublePendulumDynamics:
         first, second = self._state[i, :2].tolist()
         image, scale = drawing.canvas(400, 400), 62.0
         if self.goal == "height":
-            level = 200.0 - self.goal_height * scale
-            image[: round(level)] = drawing.LIGHT_GREEN
+            image[: round(200.0 - self.goal_height * scale)] = drawing.LIGHT_GREEN
         else:
-            drawing.disc(
-                image, (200.0, 200.0 - 2.0 * scale), self.goal_distance * scale, drawing.LIGHT_GREEN
-            )
+            upright, radius = (200.0, 200.0 - 2.0 * scale), self.goal_distance * scale
+            drawing.disc(image, upright, radius, drawing.LIGHT_GREEN)
         pivot = 200.0, 200.0
         elbow = pivot[0] + sin(first) * scale, pivot[1] + cos(first) * scale
         tip = elbow[0] + sin(second) * scale, elbow[1] + cos(second) * scale

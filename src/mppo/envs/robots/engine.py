@@ -2,8 +2,9 @@
 
 import importlib
 import logging
-from collections.abc import Callable
 from typing import Any
+
+import numpy as np
 
 mujoco: Any = importlib.import_module("mujoco")
 
@@ -12,6 +13,14 @@ BAD_NUMBERS: dict[str, int] = {
     for name in ("BADQPOS", "BADQVEL", "BADQACC", "BADCTRL")
 }
 """The warnings after which MuJoCo resets the state by itself, by their place in the counters."""
+PHYSICS: Any = mujoco.mjtState.mjSTATE_INTEGRATION  # all that the next step depends on
+
+
+def physics_of(model: Any, data: Any) -> np.ndarray:
+    """The state of a simulation, warm start included; `mj_setState` takes it back."""
+    state = np.empty(mujoco.mj_stateSize(model, PHYSICS))
+    mujoco.mj_getState(model, data, state, PHYSICS)
+    return state
 
 
 def uses_mujoco(env: Any) -> bool:
@@ -25,14 +34,6 @@ def bad_numbers(data: Any) -> dict[str, int]:
     if not any(counts):
         return {}
     return {name: counts[index] for name, index in BAD_NUMBERS.items() if counts[index]}
-
-
-def warnings_of(env: Any) -> Callable[[], dict[str, int]] | None:
-    """How to ask a Gymnasium environment for such warnings; None if it is not MuJoCo's."""
-    base = env.unwrapped
-    if not uses_mujoco(base):
-        return None
-    return lambda: bad_numbers(base.data)
 
 
 def quieten() -> None:

@@ -10,25 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mppo.envs.contract import (
-    Limits,
-    Rows,
-    State,
-    checked_state,
-    fresh_generator,
-    generator_words,
-    set_generator_words,
-)
-from mppo.envs.robots.compiled import (
-    CompiledLane,
-    CompiledRule,
-    Physics,
-    addresses,
-    after_step,
-    bound_action,
-    run_steps,
-)
-from mppo.envs.robots.engine import BAD_NUMBERS, bad_numbers, mujoco
+from mppo.envs import contract
+from mppo.envs.contract import Limits, Rows, State
+from mppo.envs.robots import compiled
+from mppo.envs.robots.engine import BAD_NUMBERS, PHYSICS, bad_numbers, mujoco, physics_of
 from mppo.envs.robots.gates import Gates, no_gates, pass_gates
 from mppo.envs.robots.rules import HEALTHY, OBSERVE, REWARD, Body, Robot, Rule, body_of
 from mppo.machine.compilers import address_of
@@ -36,8 +21,6 @@ from mppo.machine.seeding import Role, generator
 
 if TYPE_CHECKING:
     from mppo.acting.actor import Actor
-
-_INTEGRATION = mujoco.mjtState.mjSTATE_INTEGRATION
 
 
 class MujocoLane:
@@ -55,28 +38,24 @@ class MujocoLane:
         self.horizon: int = horizon
         self.elapsed: int = 0
         self.frame_skip: int = int(base.frame_skip)
-        self.generator: np.random.Generator = fresh_generator()
+        self.generator: np.random.Generator = contract.fresh_generator()
         self.observation: np.ndarray = np.zeros(base.observation_space.shape, dtype=np.float64)
         self._robot, self._base = robot, base
         self._place, self._healthy = 0.0, True
         self._gates = gates or no_gates(base.model.nu)
-        self._compiled = self._for_compiled_code()
-
-    def _for_compiled_code(self) -> CompiledLane:
-        robot, base, data = self._robot, self._base, self.data
-        mj_step, mj_forces = addresses() or (0, 0)
-        physics = Physics(
+        mj_step, mj_forces = compiled.addresses() or (0, 0)
+        physics = compiled.Physics(
             mj_step,
             mj_forces if robot.reads_forces else 0,
             self.model._address,
-            data._address,
+            self.data._address,
             self.frame_skip,
-            data.warning.number,
+            self.data.warning.number,
             np.array(list(BAD_NUMBERS.values()), np.int64),
         )
-        return CompiledLane(
+        self._compiled = compiled.CompiledLane(
             physics,
-            body_of(self.model, data, robot.place(base, data)),
+            body_of(self.model, self.data, robot.place(base, self.data)),
             _compiled(robot.observe, OBSERVE, base),
             _compiled(robot.healthy or Rule(_stands), HEALTHY, base),
             _compiled(robot.reward, REWARD, base),
@@ -120,9 +99,9 @@ class MujocoLane:
             lane = lane._replace(body=lane.body._replace(single=False))
         return self._look(lane), *self.ended()
 
-    def _look(self, lane: CompiledLane) -> float:
+    def _look(self, lane: compiled.CompiledLane) -> float:
         """Fill the observation, see to place and health, and return the reward."""
-        reward, self._healthy = after_step(lane, self._place)
+        reward, self._healthy = compiled.after_step(lane, self._place)
         self._place = lane.body.place.item(0)
         return reward
 
@@ -135,11 +114,11 @@ class MujocoLane:
         if net is None or not self._compiled.physics.mj_step:
             rows.observations[start] = self.observation
             rows.actions[start] = actor.act(rows.observations[start], rows.noise[start])
-            action = bound_action(rows.actions[start].copy(), limits)
+            action = compiled.bound_action(rows.actions[start].copy(), limits)
             rows.rewards[start], _, _ = self.step(action)
             return 1
         stop = min(stop, start + self.horizon - self.elapsed)
-        taken = run_steps(self._compiled, net, limits, rows, start, stop, self._place)
+        taken = compiled.run_steps(self._compiled, net, limits, rows, start, stop, self._place)
         steps, self._place, self._healthy = taken
         self.elapsed += steps
         return steps
@@ -154,33 +133,31 @@ class MujocoLane:
 
     def get_state(self) -> State:
         """All that the future depends on, as arrays."""
-        physics = np.empty(mujoco.mj_stateSize(self.model, _INTEGRATION))
-        mujoco.mj_getState(self.model, self.data, physics, _INTEGRATION)
         return {
-            "physics": physics,
+            "physics": physics_of(self.model, self.data),
             # Neither is a function of the integration state: contact forces and body positions
             # are those of the last sub-step.
             "observation": self.observation.copy(),
             "x": np.array(self._place, dtype=np.float64),
             "elapsed": np.array(self.elapsed, dtype=np.int64),
-            "generator": generator_words(self.generator),
+            "generator": contract.generator_words(self.generator),
         }
 
     def set_state(self, state: State) -> None:
         """Continue from what get_state returned, bit for bit."""
-        state = checked_state(state, self.get_state())
-        mujoco.mj_setState(self.model, self.data, state["physics"], _INTEGRATION)
+        state = contract.checked_state(state, self.get_state())
+        mujoco.mj_setState(self.model, self.data, state["physics"], PHYSICS)
         mujoco.mj_kinematics(self.model, self.data)  # for rendering; leaves the warm start alone
         self.observation[:] = state["observation"]
         self._place, self.elapsed = float(state["x"]), int(state["elapsed"])
-        set_generator_words(self.generator, state["generator"])
+        contract.set_generator_words(self.generator, state["generator"])
 
 
 def _stands(body: Body, numbers: np.ndarray) -> bool:
     return True
 
 
-def _compiled(rule: Rule, signature: Any, base: Any) -> CompiledRule:
+def _compiled(rule: Rule, signature: Any, base: Any) -> compiled.CompiledRule:
     numbers = np.array([float(number) for number in rule.numbers(base)], np.float64)
     ours = rule.function.__module__.startswith("mppo.")
-    return CompiledRule(address_of(rule.function, signature, kept=ours), numbers)
+    return compiled.CompiledRule(address_of(rule.function, signature, kept=ours), numbers)

@@ -191,10 +191,7 @@ def write(values: np.ndarray, observation: np.ndarray, at: int) -> int:
 @native
 def write_state(body: Body, skipped: float, fastest: float, observation: np.ndarray) -> int:
     """Observe positions but the skipped ones, then velocities up to a size; return how many."""
-    at = 0
-    for value in body.qpos[int(skipped) :]:
-        observation[at] = value
-        at += 1
+    at = write(body.qpos[int(skipped) :], observation, 0)
     for value in body.qvel:
         observation[at] = clip(value, -fastest, fastest)
         at += 1

@@ -221,10 +221,9 @@ class RobotSimulation:
         base, own = self.base, self.kwargs.get
         camera = own("default_camera_config", base.mujoco_renderer.default_cam_config)
         shot = camera, base.width, base.height, own("max_geom", 1000)
+        shot += base.camera_id, base.camera_name
         options = own("visual_options") or {}  # Gymnasium before 1.3 wants a dict
-        return MujocoRenderer(
-            base.model, lane.data, *shot, base.camera_id, base.camera_name, options
-        )
+        return MujocoRenderer(base.model, lane.data, *shot, options)
 
 
 class RobotEnv(BatchEnv):

@@ -4,18 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from mppo.envs.robots.rules import (
-    SPEED_AND_HEALTH,
-    Body,
-    Robot,
-    Rule,
-    clip,
-    read,
-    speed_and_health,
-    sum_of_squares,
-    write,
-    write_state,
-)
+from mppo.envs.robots import rules
+from mppo.envs.robots.rules import Body, Robot, Rule, read
 from mppo.machine.compilers import native
 
 _WORLD, _ROOT = 1, 6  # the first body, and the joint numbers of the torso, are not observed
@@ -26,15 +16,15 @@ PARTS = "skipped_qpos", "cinert", "cvel", "qfrc_actuator", "cfrc_ext"
 def observe_all(body: Body, numbers: np.ndarray, observation: np.ndarray) -> None:
     """Positions, velocities, inertia, speeds and forces, as far as they are asked for."""
     skipped, inertia, velocity, actuators, forces = numbers
-    at = write_state(body, skipped, np.inf, observation)
+    at = rules.write_state(body, skipped, np.inf, observation)
     if inertia:
-        at = write(body.inertia[10 * _WORLD :], observation, at)
+        at = rules.write(body.inertia[10 * _WORLD :], observation, at)
     if velocity:
-        at = write(body.velocity[6 * _WORLD :], observation, at)
+        at = rules.write(body.velocity[6 * _WORLD :], observation, at)
     if actuators:
-        at = write(body.actuators[_ROOT:], observation, at)
+        at = rules.write(body.actuators[_ROOT:], observation, at)
     if forces:
-        write(body.forces[6 * _WORLD :], observation, at)
+        rules.write(body.forces[6 * _WORLD :], observation, at)
 
 
 def observe(body: Body, numbers: np.ndarray, observation: np.ndarray) -> None:
@@ -55,16 +45,16 @@ def healthy(body: Body, numbers: np.ndarray) -> bool:
 def reward(body: Body, numbers: np.ndarray, before: float, is_healthy: bool) -> float:
     """Speed and health minus control and contact costs; control in double precision."""
     control, contact, least, most = numbers[3:]
-    rewards = speed_and_health(body, numbers, before, is_healthy)
-    touched = clip(contact * sum_of_squares(body.forces), least, most)
-    return rewards - (control * sum_of_squares(body.ctrl) + touched)
+    rewards = rules.speed_and_health(body, numbers, before, is_healthy)
+    touched = rules.clip(contact * rules.sum_of_squares(body.forces), least, most)
+    return rewards - (control * rules.sum_of_squares(body.ctrl) + touched)
 
 
 COSTS = "_ctrl_cost_weight", "_contact_cost_weight", "_contact_cost_range"
 ROBOT = Robot(
     "Humanoid-v5",
     Rule(observe, lambda base: (*read(*PARTS)(base), base.model.body_mass.sum())),
-    Rule(reward, read(*SPEED_AND_HEALTH, *COSTS)),
+    Rule(reward, read(*rules.SPEED_AND_HEALTH, *COSTS)),
     Rule(healthy, read("_healthy_z_range")),
     reads_forces=True,
     place=lambda base, data: np.zeros(1),  # `observe` writes it

@@ -6,35 +6,27 @@ from typing import Any
 
 import numpy as np
 
-from mppo.envs.robots.rules import (
-    Body,
-    Robot,
-    Rule,
-    bodies,
-    control_cost,
-    distance,
-    norm_fuses,
-    read,
-    write,
-)
+from mppo.envs.robots import rules
+from mppo.envs.robots.rules import Body, Robot, Rule, read
 
 _JOINTS = 7
 
 
 def observe(body: Body, numbers: np.ndarray, observation: np.ndarray) -> None:
     """The joints' places and speeds, then where tip, object and goal are."""
-    at = write(body.qpos[:_JOINTS], observation, 0)
-    at = write(body.qvel[:_JOINTS], observation, at)
+    at = rules.write(body.qpos[:_JOINTS], observation, 0)
+    at = rules.write(body.qvel[:_JOINTS], observation, at)
     for number in numbers:
         first = 3 * int(number)
-        at = write(body.xpos[first : first + 3], observation, at)
+        at = rules.write(body.xpos[first : first + 3], observation, at)
 
 
 def reward(body: Body, numbers: np.ndarray, before: float, is_healthy: bool) -> float:
     """Minus the two distances and the control cost."""
     tip, thing, goal, near, far, control, fuses = numbers
-    pushed = -distance(body.xpos, thing, goal, fuses) * far + -control_cost(body, control)
-    return pushed + -distance(body.xpos, thing, tip, fuses) * near
+    cost = rules.control_cost(body, control)
+    pushed = -rules.distance(body.xpos, thing, goal, fuses) * far + -cost
+    return pushed + -rules.distance(body.xpos, thing, tip, fuses) * near
 
 
 def start(base: Any, draw: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
@@ -48,11 +40,11 @@ def start(base: Any, draw: np.random.Generator) -> tuple[np.ndarray, np.ndarray]
     return qpos, qvel
 
 
-BODIES = bodies("tips_arm", "object", "goal")
+BODIES = rules.bodies("tips_arm", "object", "goal")
 WEIGHTS = read("_reward_near_weight", "_reward_dist_weight", "_reward_control_weight")
 ROBOT = Robot(
     "Pusher-v5",
     Rule(observe, BODIES),
-    Rule(reward, lambda base: (*BODIES(base), *WEIGHTS(base), norm_fuses())),
+    Rule(reward, lambda base: (*BODIES(base), *WEIGHTS(base), rules.norm_fuses())),
     start=start,
 )

@@ -7,16 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from mppo.envs.robots.rules import (
-    Body,
-    Robot,
-    Rule,
-    bodies,
-    control_cost,
-    distance,
-    norm_fuses,
-    read,
-)
+from mppo.envs.robots import rules
+from mppo.envs.robots.rules import Body, Robot, Rule, read
 
 
 def observe(body: Body, numbers: np.ndarray, observation: np.ndarray) -> None:
@@ -33,7 +25,8 @@ def observe(body: Body, numbers: np.ndarray, observation: np.ndarray) -> None:
 def reward(body: Body, numbers: np.ndarray, before: float, is_healthy: bool) -> float:
     """Minus the distance and the control cost."""
     finger, target, far, control, fuses = numbers
-    return -distance(body.xpos, finger, target, fuses) * far + -control_cost(body, control)
+    cost = rules.control_cost(body, control)
+    return -rules.distance(body.xpos, finger, target, fuses) * far + -cost
 
 
 def start(base: Any, draw: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
@@ -48,11 +41,11 @@ def start(base: Any, draw: np.random.Generator) -> tuple[np.ndarray, np.ndarray]
     return qpos, qvel
 
 
-BODIES = bodies("fingertip", "target")
+BODIES = rules.bodies("fingertip", "target")
 WEIGHTS = read("_reward_dist_weight", "_reward_control_weight")
 ROBOT = Robot(
     "Reacher-v5",
     Rule(observe, BODIES),
-    Rule(reward, lambda base: (*BODIES(base), *WEIGHTS(base), norm_fuses())),
+    Rule(reward, lambda base: (*BODIES(base), *WEIGHTS(base), rules.norm_fuses())),
     start=start,
 )

@@ -57,7 +57,8 @@ def test_what_spoils_a_session_is_named(result):
     assert "the code was edited in the meantime" in markdown(result)
 
 
-def test_the_committed_page_is_that_of_the_committed_result():
+@pytest.mark.parametrize("more", ["", "-environments"])
+def test_the_committed_page_is_that_of_the_committed_result(more):
     root = Path(__file__).parents[2]
-    result = json.loads((root / "results" / "bench.json").read_text())
-    assert markdown(result) == (root / "docs" / "performance.md").read_text()
+    result = json.loads((root / "results" / f"bench{more}.json").read_text())
+    assert markdown(result) == (root / "docs" / f"performance{more}.md").read_text()

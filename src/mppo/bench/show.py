@@ -37,8 +37,8 @@ EXPLAINED = {
     "included; Gymnasium's own `env.step` with random actions. Of environments that Python steps, "
     "collecting is compared with `env.step` of the same actions from the same seeds. On all cores, "
     "in wall time: training with a thread or worker process for each core, and a process of bare "
-    "`env.step` on each core, side by side. The eleven compiled robots: training (trpo --fast) against "
-    'bare `mj_step` of the same states and actions, as under "The limit".',
+    "`env.step` on each core, side by side. The eleven compiled robots: training (trpo --fast) "
+    'against bare `mj_step` of the same states and actions, as under "The limit".',
     "paths": "All steps of this task cost the same, so the difference is that of K alone. Peak "
     "memory is that of the whole process with a filled compilation cache; the C library is told "
     "to give large buffers back after each update, or peaks would vary by ten megabytes.",

@@ -106,7 +106,7 @@ def _hopper(version: str) -> gymnasium.Env:
     """A robot in wrappers that cannot be expressed in compiled code."""
     robot = gymnasium.make(f"Hopper-{version}", max_episode_steps=-1, disable_env_checker=True)
     wrapped = TransformReward(robot, lambda reward: reward)
-    return RescaleAction(wrapped, -1.0, 1.0) if version == "v4" else wrapped
+    return RescaleAction(wrapped, np.float32(-1), np.float32(1)) if version == "v4" else wrapped
 
 
 def _grid(package: str) -> gymnasium.Env:

@@ -1,5 +1,6 @@
 """Line 5: batches of vector environments are those of a hand-written loop over single ones."""
 
+import gymnasium
 import jax
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from mppo.algorithm.networks import Mlp
 from mppo.algorithm.policies import Architecture, Policy
 from mppo.algorithm.types import Trajectories
 from mppo.envs.batch import BatchVectorEnv
+from mppo.envs.source import env_source
 from mppo.errors import BadRequest, EnvironmentFault
 from mppo.machine.seeding import Role, generator, integer
 from mppo.rollouts.collector import Collector
@@ -38,6 +40,25 @@ def actor_for(size, head):
 
 ACTOR = actor_for(3, Gaussian(1))
 SCRIPTED = Spaces(Scripted.observation_space, Scripted.action_space, "Scripted")
+
+
+class Corridor(gymnasium.Env):
+    """Counts its steps up to LENGTH, and its resets."""
+
+    LENGTH, resets = 4, 0
+    observation_space = spaces.Box(0, LENGTH, (1,), np.float32)
+    action_space = spaces.Discrete(2)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        Corridor.resets += 1
+        self.time = 0
+        return np.zeros(1, np.float32), {}
+
+    def step(self, action):
+        self.time += 1
+        seen = np.full(1, self.time, np.float32)
+        return seen, 1.0, self.time == self.LENGTH, False, {}
 
 
 class Loop:
@@ -281,3 +302,16 @@ def test_a_bad_environment_is_named(field, value, mode):
     assert f"environment 1, step 5 of iteration 3, run seed {SEED}" in message
     assert str(value) in message
     assert "last action [" in message
+
+
+@pytest.mark.parametrize(("episodes", "wanted"), [("fresh", 3), ("continue", 4)])
+def test_a_new_episode_begins_only_where_somebody_lives_it(episodes, wanted):
+    """Every episode is as long as a batch: what follows its end is the next batch's affair."""
+    source, starts = env_source(Corridor), []
+    collect = Collector(source.make(1), source.spaces, Corridor.LENGTH, SEED, episodes)
+    assert collect._all_lanes
+    Corridor.resets = 0
+    for n in range(3):
+        starts.append(collect(actor_for(1, source.spaces.head), 0, n).observations[0, 0, 0])
+    assert Corridor.resets == wanted
+    assert starts == [0, 0, 0]

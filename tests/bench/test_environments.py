@@ -2,10 +2,12 @@
 
 import importlib.util
 
+import pytest
+
 from mppo.bench import environments, peers
 from mppo.bench.catalogue import ENVIRONMENTS, ROBOTS
-from mppo.bench.measure import MeasurementFailed
-from mppo.bench.session import Options, empty_result
+from mppo.bench.measure import MeasurementFailed, Skipped
+from mppo.bench.session import PARTS, Options, empty_result
 from mppo.bench.show import text
 from tests.bench.pretended import Pretended
 
@@ -23,14 +25,11 @@ def without(monkeypatch, *packages):
 def test_collecting_and_training_against_bare_steps(tmp_path):
     part = environments.environments(Pretended(tmp_path))
     ratios = by_name(part)
+    assert [table.name for table in part.tables] == ["environments-one", "environments-all"]
     wrapped = ratios["collecting-Hopper-v4, 2 wrappers"]
     assert (wrapped.values, wrapped.target) == ((0.8, 0.8, 0.8), 0.85)
     assert ratios["training-CartPole-v1"].values == (0.512, 0.512, 0.512)  # 2048 / 4 over 1000
     assert "collecting-Ant-v5" not in ratios  # compiled code draws from streams of its own
-    robots = [ratio for name, ratio in ratios.items() if name.startswith("robots-")]
-    assert [ratio.target for ratio in robots].count(0.75) == len(ROBOTS) - 1 == 10
-    assert ratios["robots-Hopper-v5"].target == 0.82
-    assert ratios["robots-Hopper-v5"].values == (0.5, 0.5, 0.5)
     one, both = (table.rows[-1] for table in part.tables[:2])
     assert [cell["median"] for cell in one[2:]] == [512.0, 800.0, 1000.0]
     assert both[0] == "CartPole-v1"
@@ -38,15 +37,34 @@ def test_collecting_and_training_against_bare_steps(tmp_path):
     assert both[3] is None
 
 
+def test_compiled_robots_against_bare_physics(tmp_path):
+    ratios = by_name(environments.robots(Pretended(tmp_path)))
+    assert [ratio.target for ratio in ratios.values()].count(0.75) == len(ROBOTS) - 1 == 10
+    assert ratios["robots-Hopper-v5"].target == 0.82
+    assert ratios["robots-Hopper-v5"].values == (0.5, 0.5, 0.5)
+
+
+def test_one_case_by_itself(tmp_path):
+    session = Pretended(tmp_path)
+    session.case = "CartPole"
+    part = environments.environments(session)
+    assert [row[0] for row in part.tables[0].rows] == ["CartPole-v1"]
+    assert {call[1] for call in session.calls} == {"CartPole-v1"}
+    with pytest.raises(Skipped, match='nothing here is called "CartPole"'):
+        environments.robots(session)
+
+
 def test_the_tables_fit_a_terminal(tmp_path):
-    part = environments.environments(Pretended(tmp_path)).as_json()
-    result = empty_result(Options()) | {"parts": {"environments": part | {"reason": None}}}
+    every = ("environments", "robots", "workers")
+    measured = {name: PARTS[name](Pretended(tmp_path)).as_json() for name in every}
+    parts = {name: part | {"reason": None} for name, part in measured.items()}
+    result = empty_result(Options()) | {"parts": parts}
     result["machine"]["processor"] = "abacus"
     assert max(map(len, text(result).splitlines())) <= 80
 
 
 def test_workers_against_one(tmp_path):
-    ratios = by_name(environments.environments(Pretended(tmp_path, quick=True)))
+    ratios = by_name(environments.workers(Pretended(tmp_path, quick=True)))
     assert ratios["workers-1 ms of waiting"].target == 6.0
     assert ratios["workers-1 ms of arithmetic"].target == 1.8
     assert all(value > 1 for value in ratios["workers-1 ms of waiting"].values)
@@ -73,7 +91,6 @@ def test_what_fails_is_left_out_with_a_line(tmp_path):
     part = environments.environments(Failing(tmp_path, quick=True))
     assert "CartPole-v1 failed: no luck." in part.notes
     assert part.tables[0].rows == []
-    assert "robots-Hopper-v5" in by_name(part)
 
 
 def test_a_peer_has_as_many_environments(tmp_path, monkeypatch):

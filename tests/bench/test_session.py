@@ -69,6 +69,8 @@ def test_interruption_shows_what_there_is(monkeypatch, capsys):
     [
         (["--only", "limt"], 'unknown part "limt"; did you mean "limit"'),
         (["--repetitions", "0"], "repetitions is 0"),
+        (["--case", "Hopper"], "--case is for --only environments, robots, workers"),
+        (["--only", "robots", "paths", "--case", "Hopper"], "name such parts alone"),
         (["--json", "/no/such/place/b.json"], "its directory does not exist"),
         (["--peers-python", "/no/such/python"], "not an interpreter"),
         (["--join"], "name that file"),
@@ -94,6 +96,8 @@ def test_the_command_that_measures_the_same_again():
     assert options.command == "mppo bench --quick --repetitions 7 --only limit paths"
     inside = session.Options(parts=("environments",), with_peers=True)
     assert inside.command == "mppo bench --only environments --peers"
+    one = session.Options(parts=("robots",), case="Hopper-v5")
+    assert one.command == 'mppo bench --only robots --case "Hopper-v5"'
 
 
 def test_peers_of_environments_are_measured_there():
@@ -114,7 +118,8 @@ def test_one_core_takes_turns(tmp_path):
 
 def test_parts_of_two_sessions_are_joined():
     before = session.empty_result(session.Options()) | {"date": "2026-01-01"}
-    old, new = {"date": "2026-01-01", "ratios": []}, {"date": "2026-01-02", "ratios": []}
+    old = {"date": "2026-01-01", "ratios": [], "tables": []}
+    new = {"date": "2026-01-02", "ratios": [], "tables": []}
     before["parts"] = {"paths": old, "limit": old}
     now = session.empty_result(session.Options(parts=("limit",))) | {"parts": {"limit": new}}
     whole = session.join(before, now)
@@ -130,10 +135,34 @@ def test_parts_of_two_sessions_are_joined():
 def test_a_ratio_measured_again_in_another_part_is_not_kept_twice():
     before, now = session.empty_result(session.Options()), session.empty_result(session.Options())
     one, two, other = ({"name": name, "median": m} for name, m in (("a", 1), ("a", 2), ("b", 3)))
-    before["parts"] = {"rates": {"ratios": [one, other]}}
-    now["parts"] = {"cores": {"ratios": [two]}}
+    old = {"ratios": [one, other], "tables": [{"name": "s"}, {"name": "t"}]}
+    new = {"ratios": [two], "tables": [{"name": "t"}]}
+    before["parts"], now["parts"] = {"rates": old}, {"cores": new}
     parts = session.join(before, now)["parts"]
-    assert parts == {"rates": {"ratios": [other]}, "cores": {"ratios": [two]}}
+    assert parts == {"rates": {"ratios": [other], "tables": [{"name": "s"}]}, "cores": new}
+
+
+def one_part(part, peers=False, **content):
+    options = session.Options(parts=(part,), with_peers=peers)
+    return session.empty_result(options) | {"parts": {part: content}}
+
+
+def test_one_case_is_put_into_its_part():
+    ratio = lambda name, middle: {"name": name, "median": middle}
+    table = lambda *rows: [{"name": "t", "rows": [list(row) for row in rows]}]
+    before = one_part(
+        "environments", True, ratios=[ratio("a", 1), ratio("b", 2)], tables=table("a1", "b2"),
+        notes=["about all", "b failed: no luck."], samples=[1],
+    )  # fmt: skip
+    now = one_part(
+        "environments", ratios=[ratio("b", 3)], tables=table("b3"), notes=[], samples=[2]
+    )
+    whole = session.join(before, now, "b")
+    assert whole["parts"]["environments"] == {
+        "ratios": [ratio("a", 1), ratio("b", 3)], "tables": table("a1", "b3"),
+        "notes": ["about all"], "samples": [1, 2],
+    }  # fmt: skip
+    assert whole["command"] == "mppo bench --only environments --peers"
 
 
 def test_the_committed_result_can_be_joined():
@@ -143,5 +172,5 @@ def test_the_committed_result_can_be_joined():
     whole = session.join(before, now)
     measured = [name for name in session.PARTS if name in before["parts"]]
     assert list(whole["parts"]) == measured
-    assert set(session.PARTS) - set(measured) <= {"environments"}  # which takes longest
+    assert set(session.PARTS) - set(measured) <= set(session.WITH_CASES)  # which take longest
     assert whole["parts"]["limit"] == before["parts"]["limit"]

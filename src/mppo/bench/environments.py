@@ -1,4 +1,4 @@
-"""The part about environments of every kind: how near training comes to their own steps."""
+"""The parts about environments: how near training comes to their own steps, and to physics."""
 
 from __future__ import annotations
 
@@ -32,13 +32,14 @@ NOTE = (
 
 
 def environments(session: Session) -> Part:
-    """Every environment of the catalogue, the compiled robots, and worker processes."""
+    """Every environment of the catalogue against its own steps, and against the peer."""
     notes: list[str] = []
     with_peer = session.with_peers and peers.interpreter(session) is not None
     if session.with_peers and not with_peer:
         notes.append(f"Without {PEER}: {peers.HINT}.")
     measured = {env.name: env for env in ENVIRONMENTS if _installed(env, notes)}
     names = [name for name in measured if name in QUICK or not session.quick]
+    names = session.wanted(names)
     alone: dict[str, Sample] = {}
     for name in names:
         session.say(f"environments: {name}, one core")
@@ -51,8 +52,6 @@ def environments(session: Session) -> Part:
     once = lambda name, r: _on_all_cores(session, measured[name], r, alone[name]["envs"], with_peer)
     together = session.repeat("environments", alone, once, ", all cores", notes=notes)
     ratios, tables = _compared(session, [measured[name] for name in together], alone, together)
-    for more in (_robots(session, notes), _processes(session, notes)):
-        ratios, tables = ratios + more.ratios, tables + more.tables
     return Part(ratios, tables, ([NOTE] if with_peer else []) + notes)
 
 
@@ -130,13 +129,15 @@ def _compared(
     ]
 
 
-def _robots(session: Session, notes: list[str]) -> Part:
+def robots(session: Session) -> Part:
     """Training on one core against bare `mj_step` of the same states and actions."""
+    notes: list[str] = []
     fast = {"replay": True, "overrides": fast_settings(method_named("trpo"))}
-    robots = [("trpo", f"{name}-v5") for name in (ROBOTS if not session.quick else ("Hopper",))]
+    names = [f"{name}-v5" for name in (ROBOTS if not session.quick else ("Hopper",))]
+    cases = [("trpo", name) for name in session.wanted(names)]
     once = lambda case, r: session.train(*case, 50_000, repetition=r, **fast)
     ratios, rows = [], []
-    samples = session.repeat("environments", robots, once, ", mj_step", notes=notes)
+    samples = session.repeat("robots", cases, once, notes=notes)
     for (_, name), some in samples.items():
         rates, bare = ([sample[which] for sample in some] for which in ("rate", "bare_rate"))
         target = ROBOT_SHARE.get(name.removesuffix("-v5"), USUAL_ROBOT_SHARE)
@@ -144,11 +145,13 @@ def _robots(session: Session, notes: list[str]) -> Part:
         ratios.append(Ratio(f"robots-{name}", what, quotients(rates, bare), target))
         rows.append([name, spread(rates), spread(bare)])
     columns = ["robot", "training (trpo --fast)", "bare mj_step"]
-    return Part(ratios, [Table("robots", "Steps a second of compiled robots", columns, rows)])
+    table = Table("robots", "Steps a second of compiled robots", columns, rows)
+    return Part(ratios, [table], notes)
 
 
-def _processes(session: Session, notes: list[str]) -> Part:
+def workers(session: Session) -> Part:
     """Several worker processes against one, where a step takes a millisecond."""
+    notes: list[str] = []
     cases = {WAITING.name: (WAITING, 8, 6.0), COMPUTING.name: (COMPUTING, 2, 1.8)}
 
     def once(name: str, r: int) -> Sample:
@@ -158,13 +161,13 @@ def _processes(session: Session, notes: list[str]) -> Part:
         return {"one": train(workers=1)["rate"], "more": train(workers=more)["rate"]}
 
     ratios, rows = [], []
-    samples = session.repeat("environments", cases, once, ", processes", notes=notes)
+    samples = session.repeat("workers", session.wanted(cases), once, notes=notes)
     for name, some in samples.items():
         one, more = ([sample[which] for sample in some] for which in ("one", "more"))
-        _, workers, target = cases[name]
+        _, count, target = cases[name]
         judged = target if len(session.cores) >= 2 else None
-        what = f"{name}, 8 envs: {workers} workers / 1"
+        what = f"{name}, 8 envs: {count} workers / 1"
         ratios.append(Ratio(f"workers-{name}", what, quotients(more, one), judged))
-        rows.append([name, spread(one), workers, spread(more)])
+        rows.append([name, spread(one), count, spread(more)])
     columns = ["a step takes", "1 worker", "workers", "steps a second"]
-    return Part(ratios, [Table("workers", "Worker processes", columns, rows)])
+    return Part(ratios, [Table("workers", "Worker processes", columns, rows)], notes)

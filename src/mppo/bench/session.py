@@ -15,7 +15,7 @@ from typing import Any, Literal, TypeVar
 
 from mppo.algorithm.methods import METHODS
 from mppo.bench import machine, speed
-from mppo.bench.environments import environments
+from mppo.bench.environments import environments, robots, workers
 from mppo.bench.measure import MeasuredProcess, MeasurementFailed, Sample, Skipped, Workload
 from mppo.bench.memory import memory
 from mppo.bench.peers import peers
@@ -45,6 +45,15 @@ class Session:
     samples: list[Sample] = field(default_factory=list)
     with_peers: bool = False
     """Whether peers are measured wherever they can be."""
+    case: str = ""
+    """Of environments, robots and workers, only what has this in its name."""
+
+    def wanted(self, names: Iterable[str]) -> list[str]:
+        """Those of the names that are asked for."""
+        chosen = [name for name in names if self.case in name]
+        if not chosen:
+            raise Skipped(f'nothing here is called "{self.case}"')
+        return chosen
 
     def size(self, full: int, quick: int) -> int:
         """A size, or the one for a smoke test."""
@@ -162,11 +171,15 @@ PARTS: dict[str, Callable[[Session], Part]] = {
     "cores": speed.cores,
     "peers": peers,
     "environments": environments,
+    "robots": robots,
+    "workers": workers,
     "paths": speed.paths,
     "startup": speed.startup,
     "two-runs": speed.two_runs,
     "memory": memory,
 }
+
+WITH_CASES = ("environments", "robots", "workers")  # measure one case by itself: `--case`
 
 
 @dataclass(frozen=True)
@@ -179,6 +192,7 @@ class Options:
     peers_python: str | None = None
     say: Callable[[str], None] = field(default=lambda text: None, compare=False)
     with_peers: bool = False
+    case: str = ""
 
     @property
     def rounds(self) -> int:
@@ -196,6 +210,7 @@ class Options:
         else:
             words.append(f"--only {' '.join(self.parts)}")
             words += ["--peers"] if self.with_peers and "peers" not in self.parts else []
+        words += [f'--case "{self.case}"'] if self.case else []
         return " ".join(words)
 
 
@@ -214,25 +229,47 @@ def empty_result(options: Options) -> Result:
     }
 
 
-def join(before: Result, now: Result) -> Result:
-    """An earlier result with the parts measured now in place of its own.
+def join(before: Result, now: Result, case: str = "") -> Result:
+    """An earlier result with what was measured now in place of its own.
 
-    Every ratio is still of one session: a part is measured as a whole. A ratio that has a newer
-    value in another part is not kept.
+    Every ratio is still of one session: a part is measured as a whole, or one `case` of it. A ratio
+    or table that has a newer value in another part is not kept.
     """
     if before.get("schema") != SCHEMA or before.get("quick") != now["quick"]:
         raise BadRequest("it was written by another version of mppo, or one of the two is --quick")
     if before["machine"]["processor"] != now["machine"]["processor"]:
         raise BadRequest(f"it was measured on another machine: {before['machine']['processor']}")
-    again = {ratio["name"] for part in now["parts"].values() for ratio in part["ratios"]}
-    kept = {
-        name: {**part, "ratios": [r for r in part["ratios"] if r["name"] not in again]}
-        for name, part in before["parts"].items()
-    }
-    every = kept | now["parts"]
+    every = {name: _not_again(name, part, now["parts"]) for name, part in before["parts"].items()}
+    for name, part in now["parts"].items():
+        every[name] = _with_case(every[name], part) if case and name in every else part
     parts = {name: every[name] for name in PARTS if name in every}
-    options = Options(now["quick"], tuple(parts), now["repetitions"])
+    peers = "--peers" in before["command"] + now["command"]
+    options = Options(now["quick"], tuple(parts), now["repetitions"], with_peers=peers)
     return {**now, "command": options.command, "parts": parts}
+
+
+def _not_again(name: str, part: Result, now: dict[str, Result]) -> Result:
+    """An earlier part without ratios that were measured now, and tables that moved elsewhere."""
+    again = {ratio["name"] for new in now.values() for ratio in new["ratios"]}
+    others = [new for other, new in now.items() if other != name]
+    moved = {table["name"] for new in others for table in new["tables"]}
+    ratios = [ratio for ratio in part["ratios"] if ratio["name"] not in again]
+    tables = [table for table in part["tables"] if table["name"] not in moved]
+    return {**part, "ratios": ratios, "tables": tables}
+
+
+def _with_case(part: Result, new: Result) -> Result:
+    """A part with the rows of one case put in, in place of what they or a failure said before."""
+    rows = {table["name"]: {row[0]: row for row in table["rows"]} for table in new["tables"]}
+    tables = []
+    for table in part["tables"]:
+        merged = {row[0]: row for row in table["rows"]} | rows.get(table["name"], {})
+        tables.append({**table, "rows": list(merged.values())})
+    named = tuple(name for table in rows.values() for name in table)
+    notes = [note for note in part.get("notes", ()) if not note.startswith(named)]
+    notes += [note for note in new["notes"] if note not in notes]
+    ratios, samples = part["ratios"] + new["ratios"], part["samples"] + new["samples"]
+    return {**part, "ratios": ratios, "tables": tables, "notes": notes, "samples": samples}
 
 
 def measure_parts(options: Options, result: Result) -> Generator[str]:
@@ -242,7 +279,8 @@ def measure_parts(options: Options, result: Result) -> Generator[str]:
             if name in options.parts:
                 sizes = (options.rounds, options.quick, machine.cores(), Path(folder))
                 theirs = options.peers_python
-                session = Session(*sizes, theirs, options.say, with_peers=options.with_peers)
+                more = {"with_peers": options.with_peers, "case": options.case}
+                session = Session(*sizes, theirs, options.say, **more)
                 result["parts"][name] = {"date": result["date"], **_measured(part, session)}
                 result["source_changed"] |= machine.source() != result["source_sha256"]
                 yield name

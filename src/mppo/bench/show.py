@@ -15,6 +15,8 @@ TITLES = {
     "cores": "One run on several cores",
     "peers": "Peers",
     "environments": "Environments",
+    "robots": "Compiled robots",
+    "workers": "Worker processes",
     "paths": "The number of paths K",
     "startup": "Start-up",
     "two-runs": "Two runs side by side",
@@ -37,8 +39,10 @@ EXPLAINED = {
     "included; Gymnasium's own `env.step` with random actions. Of environments that Python steps, "
     "collecting is compared with `env.step` of the same actions from the same seeds. On all cores, "
     "in wall time: training with a thread or worker process for each core, and a process of bare "
-    "`env.step` on each core, side by side. The eleven compiled robots: training (trpo --fast) "
-    'against bare `mj_step` of the same states and actions, as under "The limit".',
+    "`env.step` on each core, side by side.",
+    "robots": "`trpo --fast` on one core against bare `mj_step` of the same states and actions, "
+    "iteration by iteration in one process; all that is seen is compared bit for bit.",
+    "workers": "PPO with worker processes that step whole environments, against one such process.",
     "paths": "All steps of this task cost the same, so the difference is that of K alone. Peak "
     "memory is that of the whole process with a filled compilation cache; the C library is told "
     "to give large buffers back after each update, or peaks would vary by ten megabytes.",

@@ -10,7 +10,15 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from mppo.bench.session import PARTS, REPETITIONS, Options, empty_result, join, measure_parts
+from mppo.bench.session import (
+    PARTS,
+    REPETITIONS,
+    WITH_CASES,
+    Options,
+    empty_result,
+    join,
+    measure_parts,
+)
 from mppo.bench.show import markdown, text
 from mppo.cli.parser import Parser, file_to_write, whole_number
 from mppo.errors import BadRequest, did_you_mean
@@ -25,7 +33,7 @@ spread over repetitions."""
 def parser() -> Parser:
     """What the command takes."""
     examples = ["mppo bench --quick", "mppo bench --peers --json bench.json"]
-    examples += ["mppo bench --only environments --peers"]
+    examples += ["mppo bench --only environments --case CartPole --peers"]
     parser = Parser("bench", ABOUT, examples)
     add = parser.add_argument
     add("--json", metavar="FILE", help="write everything raw")
@@ -37,6 +45,8 @@ def parser() -> Parser:
     add("--repetitions", type=whole_number, metavar="N", help=about)
     add("--join", action="store_true", help="keep the other parts that --json FILE has already")
     add("--only", nargs="+", metavar="PART", help=f"of {', '.join(PARTS)}")
+    about = f"of {', '.join(WITH_CASES)}: only what has this in its name"
+    add("--case", default="", metavar="TEXT", help=about)
     return parser
 
 
@@ -51,7 +61,7 @@ def bench(words: list[str]) -> int:
         raise BadRequest("--join keeps parts of an earlier --json FILE; name that file")
     earlier = _earlier(Path(given.json), empty_result(options)) if given.join else None
     result, code = empty_result(options), 0
-    whole = lambda: result if earlier is None else join(earlier, result)
+    whole = lambda: result if earlier is None else join(earlier, result, options.case)
     try:
         with closing(measure_parts(options, result)) as parts:
             for _ in parts:
@@ -87,11 +97,14 @@ def _options(given: argparse.Namespace) -> Options:
         raise BadRequest(f"repetitions is {given.repetitions}; give at least 1 (5 for a verdict)")
     if given.peers_python is not None and shutil.which(given.peers_python) is None:
         raise BadRequest(f'"{given.peers_python}" is not an interpreter that can be run')
+    if given.case and not set(given.only or ("",)) <= set(WITH_CASES):
+        raise BadRequest(f"--case is for --only {', '.join(WITH_CASES)}; name such parts alone")
     wanted = set(given.only or Options().parts)
     if given.peers and "environments" not in (given.only or ()):  # it measures peers of its own
         wanted.add("peers")
     parts = tuple(name for name in PARTS if name in wanted)
-    return Options(given.quick, parts, given.repetitions, given.peers_python, _say, given.peers)
+    more = {"with_peers": given.peers, "case": given.case}
+    return Options(given.quick, parts, given.repetitions, given.peers_python, _say, **more)
 
 
 def _write(result: dict[str, Any], given: argparse.Namespace) -> None:

@@ -9,7 +9,7 @@ from mppo.errors import BadRequest
 from mppo.files import tuned
 from mppo.files.settings import overridden
 from mppo.training.options import Options
-from mppo.training.start import tuned_settings, with_fast, with_tuned
+from mppo.training.start import tuned_settings, with_presets, with_tuned
 
 EVERYWHERE = [
     "CartPole-v1",
@@ -122,11 +122,16 @@ def test_python_takes_them():
         tuned_settings(overridden(METHODS["ppo"], {"gamma": 0.5}), "CartPole-v1", None)
 
 
+def with_fast(method, given):
+    return with_presets(method, given, Options(), fast=True)[0]
+
+
 def test_a_cheaper_update_stands_above_tuned_settings_and_below_what_is_given():
     model = MPPO("Hopper-v5", "trpo", tuned=True, fast=True, optimiser__cg_iterations=7)
     optimiser, known = model.method.optimiser, tuned.find("trpo", "Hopper-v5").settings
     assert (optimiser.fisher_stride, optimiser.cg_iterations) == (5, 7)
     assert model.method.batch_size == known["batch_size"]
+    assert (model.method.critic.epochs, known["critic.epochs"]) == (12, 20)  # three of five passes
     model.close()
     given = with_fast("trpo", {"optimiser": {"damping": 0.3}})
     trpo = overridden(METHODS["trpo"], given).optimiser

@@ -157,9 +157,10 @@ class Limits(NamedTuple):
 class Lane(Protocol):
     """One environment that takes many steps with a policy at once."""
 
-    observation: np.ndarray  # what is seen now; always the same array
     parallel: bool  # whether it lets other threads run meanwhile
 
+    @property
+    def observation(self) -> np.ndarray: ...  # what is seen now; always the same array
     @property
     def action(self) -> np.ndarray: ...  # of the last step, as the simulator was given it
     def begin(self, seed: int, role: Role, *indices: int) -> None: ...  # an episode of a stream

@@ -19,7 +19,6 @@ from mppo.envs.source import AnyEnv, env_source
 from mppo.errors import BadRequest
 from mppo.files import checkpoints, foreign_names, model_file, reader, settings
 from mppo.files.reader import History
-from mppo.files.tuned import below
 from mppo.loggers import Logger, TensorBoard
 from mppo.loggers.services import folder_below
 from mppo.machine.signals import Interrupts
@@ -28,7 +27,7 @@ from mppo.training.loop import Callback, describe
 from mppo.training.opening import restored_run
 from mppo.training.options import Options
 from mppo.training.run import Row, Run
-from mppo.training.start import begun, named_method, tuned_settings, with_fast, with_tuned
+from mppo.training.start import begun, named_method, tuned_settings, with_presets
 
 Path_ = str | os.PathLike[str]
 SETTABLE = ("out", "verbose")
@@ -75,10 +74,8 @@ class MPPO:
     ):
         options = Options.among(locals())  # the parameters are its fields
         foreign_names.refuse_policy(env)
-        overrides = with_fast(method, overrides, fast)
-        if tuned:
-            known = tuned_settings(method, env, env_kwargs)
-            overrides, options = below(known, overrides), with_tuned(known, options)
+        known = tuned_settings(method, env, env_kwargs) if tuned else None
+        overrides, options = with_presets(method, overrides, options, known, fast)
         name, chosen = named_method(method, overrides)
         if tensorboard_log is not None:
             loggers = (*loggers, TensorBoard(folder_below(tensorboard_log, out, name)))

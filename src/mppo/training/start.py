@@ -57,10 +57,8 @@ def train(
     `fast` a cheaper update of TRPO; `overrides`, fields of the method, stand above both.
     """
     options = Options.among(locals())  # the parameters are its fields
-    overrides = with_fast(method, overrides or {}, fast)
-    if tuned:
-        known = tuned_settings(method, env, env_kwargs)
-        overrides, options = below(known, overrides), with_tuned(known, options)
+    known = tuned_settings(method, env, env_kwargs) if tuned else None
+    overrides, options = with_presets(method, overrides or {}, options, known, fast)
     name, chosen = named_method(method, overrides)
     run = options.run(chosen, env, env_kwargs)
     with contextlib.closing(run), begun(run, name, options) as training:
@@ -75,11 +73,19 @@ def tuned_settings(method: str | Method, env: AnyEnv, env_kwargs: dict[str, Any]
     return find(name, env, env_kwargs)
 
 
-def with_fast(method: str | Method, given: dict[str, Any], fast: bool = True) -> dict[str, Any]:
-    """The settings of a cheaper update, if it is wanted, below those that are given."""
-    if not fast:
-        return given
-    return fast_settings(named_method(method, given)[1]) | settings.by_dotted_name(given)
+def with_presets(
+    method: str | Method,
+    given: dict[str, Any],
+    options: Options,
+    known: Tuned | None = None,
+    fast: bool = False,
+) -> tuple[dict[str, Any], Options]:
+    """Settings and options: those given, below them a cheaper update, below it tuned settings."""
+    on_top = lambda given: given if known is None else below(known, given)
+    if fast:
+        cheaper = fast_settings(named_method(method, on_top(given))[1])
+        given = cheaper | settings.by_dotted_name(given)
+    return on_top(given), options if known is None else with_tuned(known, options)
 
 
 def with_tuned(known: Tuned, options: Options) -> Options:

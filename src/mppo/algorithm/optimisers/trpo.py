@@ -16,7 +16,6 @@ from mppo.machine.lazy import flatten_util, jax, jnp
 
 SMALLEST_RESIDUAL = 1e-10  # squared; below it the system counts as solved
 ZERO_GRADIENT = 1e-8  # no entry larger: there is nothing to follow
-FAST = {"fisher_stride": 5, "cg_iterations": 10}  # the cheap update of decision 0021
 
 
 class Solution(NamedTuple):

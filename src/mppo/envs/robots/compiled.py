@@ -119,13 +119,18 @@ def run_steps(
     start: int,
     stop: int,
     place: float,
+    fresh: bool,
 ) -> tuple[int, float, bool]:
     """Steps start ... stop - 1, or fewer if the robot falls or MuJoCo meets a bad number.
 
-    Returns how many were taken, where the robot is then, and whether it is healthy.
+    After a reset (`fresh`) it looks first: a call from Python takes as long as a step of a small
+    robot. Returns how many were taken, where the robot is then, and whether it is healthy.
     """
     work = np.empty((2, net.sizes.max()), np.float32)
     ctrl, is_healthy = lane.body.ctrl, True
+    if fresh:
+        after_step(lane, place)
+        place = lane.body.place[0]
     action = np.empty(ctrl.size, np.float32)
     for t in range(start, stop):
         seen = rows.observations[t]

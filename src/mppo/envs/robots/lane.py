@@ -39,7 +39,8 @@ class MujocoLane:
         self.elapsed: int = 0
         self.frame_skip: int = int(base.frame_skip)
         self.generator: np.random.Generator = contract.fresh_generator()
-        self.observation: np.ndarray = np.zeros(base.observation_space.shape, dtype=np.float64)
+        self._seen: np.ndarray = np.zeros(base.observation_space.shape, dtype=np.float64)
+        self._fresh: bool = False  # nobody looked since the reset: compiled steps look themselves
         self._robot, self._base = robot, base
         self._place, self._healthy = 0.0, True
         self._gates = gates or no_gates(base.model.nu)
@@ -60,9 +61,16 @@ class MujocoLane:
             _compiled(robot.healthy or Rule(_stands), HEALTHY, base),
             _compiled(robot.reward, REWARD, base),
             robot.healthy is not None and robot.terminates(base),
-            self.observation,
+            self._seen,
             self._gates,
         )
+
+    @property
+    def observation(self) -> np.ndarray:
+        """What is seen now; always the same array."""
+        if self._fresh:
+            self._look(self._compiled)
+        return self._seen
 
     @property
     def action(self) -> np.ndarray:
@@ -75,17 +83,18 @@ class MujocoLane:
         self.reset()
 
     def reset(self) -> None:
-        """Draw a fresh start from the generator and fill the observation."""
+        """Draw a fresh start from the generator."""
         mujoco.mj_resetData(self.model, self.data)
         self.data.qpos[:], self.data.qvel[:] = self._robot.start(self._base, self.generator)
         mujoco.mj_forward(self.model, self.data)
-        self.elapsed = 0
-        self._look(self._compiled)
+        self.elapsed, self._healthy, self._fresh = 0, True, True
 
     def step(self, action: np.ndarray) -> tuple[float, bool, bool]:
         """Apply one action; return reward, terminated, truncated and fill the observation."""
         if action.shape != (self.model.nu,):
             raise ValueError(f"action has shape {action.shape}; allowed: {(self.model.nu,)}")
+        if self._fresh:  # the reward looks back at where the robot was
+            self._look(self._compiled)
         if self._gates.kinds.size:
             action = action.copy()
             pass_gates(action, self._gates)
@@ -102,7 +111,7 @@ class MujocoLane:
     def _look(self, lane: compiled.CompiledLane) -> float:
         """Fill the observation, see to place and health, and return the reward."""
         reward, self._healthy = compiled.after_step(lane, self._place)
-        self._place = lane.body.place.item(0)
+        self._place, self._fresh = lane.body.place.item(0), False
         return reward
 
     def run_steps(self, actor: Actor, limits: Limits, rows: Rows, start: int, stop: int) -> int:
@@ -118,9 +127,10 @@ class MujocoLane:
             rows.rewards[start], _, _ = self.step(action)
             return 1
         stop = min(stop, start + self.horizon - self.elapsed)
-        taken = compiled.run_steps(self._compiled, net, limits, rows, start, stop, self._place)
+        lane, begins = self._compiled, (self._place, self._fresh)
+        taken = compiled.run_steps(lane, net, limits, rows, start, stop, *begins)
         steps, self._place, self._healthy = taken
-        self.elapsed += steps
+        self.elapsed, self._fresh = self.elapsed + steps, False
         return steps
 
     def ended(self) -> tuple[bool, bool]:
@@ -148,7 +158,7 @@ class MujocoLane:
         state = contract.checked_state(state, self.get_state())
         mujoco.mj_setState(self.model, self.data, state["physics"], PHYSICS)
         mujoco.mj_kinematics(self.model, self.data)  # for rendering; leaves the warm start alone
-        self.observation[:] = state["observation"]
+        self._seen[:], self._fresh = state["observation"], False
         self._place, self.elapsed = float(state["x"]), int(state["elapsed"])
         contract.set_generator_words(self.generator, state["generator"])
 

@@ -41,7 +41,8 @@ def with_config(words: Sequence[str]) -> list[str]:
     if asked.fast and not asked.help:
         from mppo.files.tuned import fast_settings
 
-        fast = fast_settings(parser_of(found)[2])
+        parser, _, method = parser_of(found)
+        fast = fast_settings(fields.rebuild(method, vars(parser.parse_args(found))))
         flags = [f"{flag(name)}={value}" for name, value in fast.items()]
         return _with_settings([*flags, *words], asked)
     return found

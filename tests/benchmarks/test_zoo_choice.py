@@ -21,18 +21,34 @@ def run(gamma, score, seed=100, finished=True):
     return found
 
 
+def rows_of(runs):
+    return zoo_choice.rows_of(zoo_choice.by_setting(runs))
+
+
 def test_the_highest_mean_is_chosen():
     some = [run(0.9, score) for score in (1.0, 2.0, 6.0)] + [run(0.5, 2.9) for _ in range(3)]
-    best, other = zoo_choice.rows_of(some)
+    best, other = rows_of(some)
     assert best == ["gamma=0.9", "3.0", "1.0 2.0 6.0", "yes"]
     assert other == ["gamma=0.5", "2.9", "2.9 2.9 2.9", ""]
 
 
 def test_nothing_is_chosen_before_all_runs_are_there():
     some = [run(0.9, 1.0) for _ in range(3)] + [run(0.5, 0.0), run(0.5, 0.0, 101)]
-    assert [row[-1] for row in zoo_choice.rows_of(some)] == ["", ""]
+    assert [row[-1] for row in rows_of(some)] == ["", ""]
     missing = [run(0.9, 1.0) for _ in range(3)] + [run(0.5, 0.0, finished=False)]
-    assert [row[-1] for row in zoo_choice.rows_of(missing)] == [""]
+    assert [row[-1] for row in rows_of(missing)] == [""]
+
+
+def test_what_is_chosen_becomes_the_entry_and_is_not_measured_yet(monkeypatch):
+    some = [run(0.9, 1.0) for _ in range(3)] + [run(0.5, 0.0) for _ in range(3)]
+    monkeypatch.setattr(zoo_choice, "collect", lambda root: some)
+    entry = tuned.find("trpo", "CartPole-v1")._replace(settings={"gamma": 0.5}, returns=(7.0,))
+    others = [tuned.find("ppo", "CartPole-v1"), tuned.find("trpo", "Acrobot-v1")]
+    first, *rest = zoo_choice.entered(Path("x"), [entry, *others])
+    assert (first.settings, first.returns, first.source) == ({"gamma": 0.9}, (), zoo_choice.SOURCE)
+    assert rest == others
+    same = entry._replace(settings={"gamma": 0.9, "paths": 1})  # said in other words
+    assert zoo_choice.entered(Path("x"), [same]) == [same]
 
 
 @pytest.mark.parametrize("file", SWEEPS, ids=lambda file: file.stem)

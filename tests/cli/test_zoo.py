@@ -14,7 +14,9 @@ from tests.cli.test_cli import run
 def test_flags_stand_above_tuned_settings():
     options, method, _ = parsed(["ppo", "CartPole-v1", "--tuned", "--gamma=0.5", "--seed", "3"])
     assert (options.steps, options.seed, options.tuned) == (100_000, 3, True)
-    assert (method.gamma, method.gae_lambda, method.batch_size) == (0.5, 0.8, 256)
+    entry = tuned.find("ppo", "CartPole-v1").settings
+    assert (method.gae_lambda, method.batch_size) == (entry["gae_lambda"], entry["batch_size"])
+    assert method.gamma == 0.5 != entry["gamma"]
     assert parsed(["ppo", "CartPole-v1", "--steps=900", "--tuned"])[0].steps == 900
 
 
@@ -27,11 +29,12 @@ def test_arguments_and_wrappers_of_the_environment():
 
 
 def test_a_swap_by_a_flag_takes_nothing_from_the_entry():
+    entry = tuned.find("ppo", "CartPole-v1").settings
     _, method, _ = parsed(["ppo", "CartPole-v1", "--tuned", "--optimiser", "trpo"])
     assert type(method.optimiser).__name__ == "Trpo"
-    assert (method.optimiser.max_kl, method.batch_size) == (0.01, 256)
+    assert (method.optimiser.max_kl, method.batch_size) == (0.01, entry["batch_size"])
     _, method, _ = parsed(["ppo", "CartPole-v1", "--tuned", "--optimiser=ppo"])
-    assert method.optimiser.minibatch == 256
+    assert method.optimiser.max_gradient_norm == entry["optimiser.max_gradient_norm"] == 0.5
 
 
 def test_fast_stands_above_tuned_settings_and_files_and_below_flags(tmp_path):
@@ -91,7 +94,7 @@ def test_what_cannot_be_met_is_one_line(words, said, capsys):
 def test_the_list_names_steps_returns_and_command(capsys, monkeypatch):
     entry = tuned.find("ppo", "CartPole-v1")
     measured = entry._replace(
-        returns=(400.0, 500.0), deterministic=(500.0, 500.0), seconds=12.0, measured="here"
+        returns=(400.0, 500.0), deterministic=(500.0, 500.0), seconds=12.0, source="a book"
     )
     plain = tuned.find("trpo", "Swimmer-v5")._replace(returns=(), deterministic=(), seconds=0.0)
     monkeypatch.setattr(tuned, "entries", lambda: (measured, plain))
@@ -101,7 +104,7 @@ def test_the_list_names_steps_returns_and_command(capsys, monkeypatch):
     assert "100,000 steps, 12 s: 450.0 (2 seeds, 400.0 ... 500.0)" in lines[1]
     assert "RL Baselines3 Zoo, CartPole-v1: 500.0 (100,000 steps, 1 run)" in lines[3]
     assert "CleanRL, CartPole-v1: 490.0 (500,000 steps, 3 seeds)" in lines[4]
-    assert "settings: RL Baselines3 Zoo, hyperparams/ppo.yml" in lines[5]
+    assert "settings: a book" in lines[5]
     assert "mppo train ppo CartPole-v1 --tuned" in lines[6]
     assert "1,000,000 steps: not measured yet" in lines[8]
     assert max(map(len, lines)) <= 80

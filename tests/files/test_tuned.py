@@ -65,14 +65,10 @@ def test_returns_can_be_written_and_read(tmp_path):
 
 
 def test_published_numbers_are_translated():
-    """Eight environments of 32 steps are a batch of 256; the minibatch is what they call batch."""
-    settings = tuned.find("ppo", "CartPole-v1").settings
-    assert (settings["batch_size"], settings["envs"], settings["optimiser.minibatch"]) == (
-        256,
-        8,
-        256,
-    )
-    assert settings["optimiser.learning_rate"] == "linear:0.001"
+    """16 environments of 256 steps are a batch of 4,096; the minibatch is what they call batch."""
+    settings = tuned.find("ppo", "Acrobot-v1").settings
+    names = ("batch_size", "envs", "optimiser.minibatch", "optimiser.learning_rate")
+    assert [settings[name] for name in names] == [4096, 16, 64, 0.0003]
     assert tuned.find("trpo", "HalfCheetah-v5").settings["optimiser.max_kl"] == 0.04
 
 
@@ -99,21 +95,19 @@ def test_what_is_not_known_is_said_with_what_is(method, env, said):
 
 
 def test_what_a_user_gives_stands_above():
-    entry = tuned.find("ppo", "CartPole-v1")
+    entry = tuned.find("ppo", "Acrobot-v1")
     some = tuned.below(entry, {"critic": {"epochs": 3}, "gamma": 0.5})
-    assert (some["critic.epochs"], some["critic.minibatch"], some["gamma"]) == (3, 256, 0.5)
+    assert (some["critic.epochs"], some["critic.minibatch"], some["gamma"]) == (3, 64, 0.5)
     swapped = tuned.below(entry, {"optimiser": "trpo"})
     assert not any(name.startswith("optimiser.") for name in swapped)
-    assert overridden(METHODS["ppo"], swapped).batch_size == 256
+    assert overridden(METHODS["ppo"], swapped).batch_size == 4096
 
 
 def test_python_takes_them():
     model = MPPO("CartPole-v1", "ppo", tuned=True, gae_lambda=0.5, eval_every=0)
-    assert (model.method.batch_size, model.method.gamma, model.method.gae_lambda) == (
-        256,
-        0.98,
-        0.5,
-    )
+    method, entry = model.method, tuned.find("ppo", "CartPole-v1").settings
+    assert (method.batch_size, method.gamma) == (entry["batch_size"], entry["gamma"])
+    assert method.gae_lambda == 0.5 != entry["gae_lambda"]
     model.close()
     known = tuned_settings("ppo", "CartPole-v1", None)
     assert with_tuned(known, Options()).steps == 100_000

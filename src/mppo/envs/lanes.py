@@ -35,10 +35,17 @@ _GOING = (False, False)
 
 def lanes_for(envs: VectorEnv, spaces: Spaces) -> Sequence[Lane]:
     """The lanes of a vector environment; none if it is stepped as a whole."""
+    if checked := checked_of(envs):
+        return [StepLane(one, spaces) for one in checked]
+    return () if spaces.masked else lanes_of(envs)  # compiled robots know no masks
+
+
+def checked_of(envs: VectorEnv) -> Sequence[CheckedEnv]:
+    """The environments of a vector, where Python steps each by itself."""
     inside = envs.env if isinstance(envs, Borrowed) else envs
     if type(inside) in (CheckedVectorEnv, CapturedVectorEnv):
-        return [StepLane(checked, spaces) for checked in cast(CheckedVectorEnv, inside).checked]
-    return () if spaces.masked else lanes_of(envs)  # compiled robots know no masks
+        return cast(CheckedVectorEnv, inside).checked
+    return ()
 
 
 def runs(lanes: Sequence[Lane], actor: Actor) -> bool:
@@ -60,7 +67,7 @@ class StepLane:
     """One environment of Gymnasium's interface, stepped by its own `step`."""
 
     def __init__(self, checked: CheckedEnv, spaces: Spaces) -> None:
-        self._checked, self._spaces = checked, spaces
+        self.checked, self._spaces = checked, spaces
         self._sight = Sight(checked, spaces.plan)
         sight = self._sight
         self._chooser = Chooser(spaces.action, sight.now, sight.low, sight.high, spaces.squash)
@@ -74,7 +81,7 @@ class StepLane:
     @property
     def action(self) -> np.ndarray:
         """The action of the last step."""
-        return np.asarray(self._checked.action)
+        return np.asarray(self.checked.action)
 
     def begin(self, seed: int, role: Role, *indices: int) -> None:
         """Start the first episode of a stream."""
@@ -85,7 +92,7 @@ class StepLane:
         self._start(None)
 
     def _start(self, seed: int | None) -> None:
-        self.seen = self._checked.restart(seed)
+        self.seen = self.checked.restart(seed)
         self._sight.take(self.seen)  # its numbers are looked at before the first action
         self._ended = _GOING
 
@@ -99,7 +106,7 @@ class StepLane:
 
     def run_steps(self, actor: Actor, limits: Limits, rows: Rows, start: int, stop: int) -> int:
         """Rows start ... stop - 1 with a policy, at most to the end of the episode."""
-        chooser, checked, sight = self._chooser, self._checked, self._sight
+        chooser, checked, sight = self._chooser, self.checked, self._sight
         to_env = self._spaces.to_env_one
         self._aim(actor, rows)
         given, first, stop = chooser.room(start, stop, limits.clip)
@@ -143,7 +150,7 @@ class StepLane:
         chooser, self._actor = self._chooser, actor
         chooser.use(actor)
         chooser.aim(*rows)
-        simulated = self._checked.simulated
+        simulated = self.checked.simulated
         if simulated is not None and simulated.data is not self._watched:
             self._watched = simulated.data
             counted = np.array(list(BAD_NUMBERS.values()), np.int64)
@@ -153,7 +160,7 @@ class StepLane:
         """Before the action of row t: the fault of the step before it, or the action after all."""
         self._check_rewards(rows, start, t - 1)
         if said == WARNED:
-            self._checked.check_warnings()
+            self.checked.check_warnings()
         if seen is not None:
             self._sight.precise(seen)
         assert self._actor is not None
@@ -163,7 +170,7 @@ class StepLane:
     def _settle(self, rows: Rows, start: int, t: int) -> None:
         """Check what the last step left, and the rewards of all."""
         self._check_rewards(rows, start, t)
-        self._checked.check_warnings()
+        self.checked.check_warnings()
         self._sight.precise(self.seen)
 
     def _check_rewards(self, rows: Rows, start: int, last: int) -> None:
@@ -172,13 +179,13 @@ class StepLane:
         if np.isfinite(some).all():
             return
         bad = start + int(np.flatnonzero(~np.isfinite(some))[0])
-        self._checked.steps -= last - bad
-        self._checked.action = rows.actions[bad]
-        self._checked.fault("reward", float(rows.rewards[bad]))
+        self.checked.steps -= last - bad
+        self.checked.action = rows.actions[bad]
+        self.checked.fault("reward", float(rows.rewards[bad]))
 
     def _fail(
         self, field: str, value: Any, rows: Rows, start: int, t: int, cause: Any = None
     ) -> NoReturn:
         """Raise for the step of row t, unless a reward before it was bad already."""
         self._check_rewards(rows, start, t - 1)
-        self._checked.fault(field, value, cause)
+        self.checked.fault(field, value, cause)

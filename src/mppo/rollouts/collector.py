@@ -17,12 +17,13 @@ from mppo.algorithm.types import Earlier, Trajectories
 from mppo.envs.batch import BatchVectorEnv
 from mppo.envs.checked import CheckedVectorEnv
 from mppo.envs.contract import Lane, Limits, Resumable, Rows, checked_state
-from mppo.envs.lanes import lanes_for, runs, take_up
+from mppo.envs.lanes import checked_of, lanes_for, runs, take_up
 from mppo.errors import BadRequest
 from mppo.machine.seeding import Role, generator, integer
 from mppo.machine.sharing import CHUNK, share
 from mppo.rollouts import checks
 from mppo.rollouts.buffers import Arrays, Buffers, as_arrays, buffers, open_episodes, taken_out
+from mppo.rollouts.watching import Watch
 
 _NOTHING = np.zeros(0, np.float32)
 _TAKE_SEEDS = SyncVectorEnv | AsyncVectorEnv | CheckedVectorEnv | BatchVectorEnv
@@ -59,6 +60,8 @@ class Collector:
     workers: int = 1
     first: int = 0
     """The number of the first environment, where others are collected elsewhere."""
+    step_timeout: float = 0.0
+    """Seconds that a step may take, if nobody else looks after that."""
 
     def __post_init__(self) -> None:
         envs, spaces = self.envs, self.spaces
@@ -76,6 +79,7 @@ class Collector:
                 'episodes="continue" would lose samples; use SAME_STEP or DISABLED, or "fresh"'
             )
         self._all_lanes = lanes_for(envs, spaces)
+        self._watch = Watch(checked_of(envs), self.step_timeout)
         self._lanes: Sequence[Lane] = ()  # those that can run the policy at hand
         self._workers = max(1, min(self.workers, envs.num_envs))
         self._pool = ThreadPoolExecutor(self._workers) if self._workers > 1 else None
@@ -83,6 +87,7 @@ class Collector:
 
     def close(self) -> None:
         """Release threads and environments."""
+        self._watch.close()
         if self._pool is not None:
             self._pool.shutdown()
         self.envs.close()
@@ -102,18 +107,19 @@ class Collector:
             self._lanes = self._all_lanes
             if not before:
                 take_up(self._lanes, self._now)  # stepped as a whole until now
-        if not self._continues or path != self._path:
-            self._switch(path, iteration)
         rows = rows or buffers(self.spaces, envs, self.steps)
         numbers = range(self.first, self.first + envs)
         streams = [generator(self.seed, Role.ACTIONS, iteration, e) for e in numbers]
         noise = [one.noise(stream, self.steps) for one, stream in zip(actors, streams, strict=True)]
-        if self._lanes:
-            self._by_lane(actors, noise, rows)
-        elif self.mode == AutoresetMode.NEXT_STEP:
-            self._in_turn(acting, np.stack(noise), rows)
-        else:
-            self._in_step(acting, np.stack(noise), rows)
+        with self._watch:
+            if not self._continues or path != self._path:
+                self._switch(path, iteration)
+            if self._lanes:
+                self._by_lane(actors, noise, rows)
+            elif self.mode == AutoresetMode.NEXT_STEP:
+                self._in_turn(acting, np.stack(noise), rows)
+            else:
+                self._in_step(acting, np.stack(noise), rows)
         trajectories = rows.trajectories(self._earlier, self._now)
         checks.check(trajectories, self.spaces.name, self.seed, iteration, self.first)
         if self._continues:

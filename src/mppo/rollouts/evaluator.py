@@ -15,10 +15,11 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from mppo.acting.actor import Actor
 from mppo.acting.spaces import Spaces
 from mppo.envs.contract import Lane, Rows
-from mppo.envs.lanes import lanes_for, runs
+from mppo.envs.lanes import checked_of, lanes_for, runs
 from mppo.machine.seeding import Role, generator, integer
 from mppo.rollouts import checks
 from mppo.rollouts.collector import limits_of, seeds_for
+from mppo.rollouts.watching import Watch
 
 LONGEST = 10_000  # steps of an episode that no time limit ends
 BLOCK = 1000  # steps whose noise is drawn at once
@@ -48,14 +49,18 @@ class Evaluator:
     workers: int = 1
     watch: Callable[[], None] | None = None
     """Called after every reset and step."""
+    step_timeout: float = 0.0
+    """Seconds that a step may take, if nobody else looks after that."""
 
     def __post_init__(self) -> None:
         self._lanes: Sequence[Lane] = lanes_for(self.envs, self.spaces)
+        self._watch = Watch(checked_of(self.envs), self.step_timeout)
         self._workers = max(1, min(self.workers, self.envs.num_envs))
         self._disabled = self.envs.metadata.get("autoreset_mode") == AutoresetMode.DISABLED
 
     def close(self) -> None:
         """Release the environments."""
+        self._watch.close()
         self.envs.close()
 
     def play(
@@ -70,10 +75,11 @@ class Evaluator:
         count, numbers = self.envs.num_envs, range(first, first + episodes)
         rounds = [numbers[n : n + count] for n in range(0, episodes, count)]
         if not runs(self._lanes, actor):
-            parts = [self._in_step(actor, number, deterministic, some[0]) for some in rounds]
+            with self._watch:
+                parts = [self._in_step(actor, number, deterministic, some[0]) for some in rounds]
             return Episodes(*(np.concatenate(part)[:episodes] for part in zip(*parts, strict=True)))
         play = partial(self._episode, actor, number, deterministic)
-        with ThreadPoolExecutor(self._workers) as pool:
+        with self._watch, ThreadPoolExecutor(self._workers) as pool:
             parallel = self._workers > 1 and all(lane.parallel for lane in self._lanes)
             each = pool.map if parallel else map
             played = [one for some in rounds for one in each(play, some)]

@@ -11,11 +11,11 @@ from typing import Any, NamedTuple, Protocol
 from mppo.acting.actor import Acting
 from mppo.errors import EnvironmentFault, WorkersLost
 from mppo.machine.durations import duration
+from mppo.rollouts.watching import START
 from mppo.rollouts.worker import EpisodeJob, Failed, Job
 
 MOST_DEATHS = 3  # of workers at the same job, after which the environment is to blame
 PAUSE = 0.5  # seconds between two looks at what workers do
-START = 120.0  # seconds that a worker may take to start, or a policy to be compiled there
 
 
 class Ready(NamedTuple):

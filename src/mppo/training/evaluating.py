@@ -50,8 +50,13 @@ def _play(run: Run, actor: Actor, episodes: int, deterministic: bool = False) ->
     if run.evaluator is None:
         most = max(run.evaluation.episodes, run.evaluation.deterministic_episodes)
         envs = run.task.make(most)
-        run.evaluator = Evaluator(envs, run.task.spaces, run.seed, run.clip, run.workers)
+        run.evaluator = _evaluator(run, envs, run.seed)
     return run.evaluator.play(actor, run.iteration, episodes, deterministic)
+
+
+def _evaluator(run: Run, envs: Any, seed: int) -> Evaluator:
+    limit = run.options.step_timeout
+    return Evaluator(envs, run.task.spaces, seed, run.clip, run.workers, step_timeout=limit)
 
 
 def _cut(run: Run, *played: Episodes) -> int:
@@ -70,7 +75,7 @@ def on_fresh(
     """Episodes on fresh environments; without a seed, those of the run's evaluation now."""
     number, chosen = (run.iteration, run.seed) if seed is None else (0, seed)
     envs = run.task.make(run.task.count or episodes)
-    with closing(Evaluator(envs, run.task.spaces, chosen, run.clip, run.workers)) as evaluator:
+    with closing(_evaluator(run, envs, chosen)) as evaluator:
         actor = Actor(run.architecture, policy)
         played = evaluator.play(actor, number, episodes, deterministic)
     if played.cut.any():

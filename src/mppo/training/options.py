@@ -46,7 +46,7 @@ class Options:
     workers: int = 0
     """Threads, or processes for environments in Python; 0: as many as pay."""
     step_timeout: float = 600.0
-    """Seconds that a step in a worker process may take."""
+    """Seconds that a step of an environment in Python may take."""
     engine: Literal["local", "ray"] = "local"
     """Workers here, or on a Ray cluster."""
     address: str | None = field(default=None, metadata={"metavar": "ADDR"})

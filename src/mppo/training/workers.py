@@ -20,7 +20,8 @@ from mppo.machine.durations import duration
 from mppo.machine.threads import available_cores
 from mppo.rollouts.collector import Collector
 from mppo.rollouts.distributed import DistributedCollector
-from mppo.rollouts.pool import START, Engine, Pool
+from mppo.rollouts.pool import Engine, Pool
+from mppo.rollouts.watching import START
 from mppo.rollouts.worker import Setup
 
 if TYPE_CHECKING:
@@ -63,7 +64,8 @@ def collector_of(run: Run, wanted: int) -> Collector | DistributedCollector:
 
 
 def _collector_here(run: Run) -> Collector:
-    return Collector(run.task.make(run.envs), *_episodes_of(run), run.workers)
+    limit = run.options.step_timeout
+    return Collector(run.task.make(run.envs), *_episodes_of(run), run.workers, step_timeout=limit)
 
 
 def _episodes_of(run: Run) -> tuple[Spaces, int, int, str, bool, float]:

@@ -212,6 +212,23 @@ def test_large_seeds_keep_every_digit(tmp_path, capsys):
     assert len(set(found.values())) == len(seeds)
 
 
+def test_a_run_is_made_longer_from_the_command_line(tmp_path, capsys):
+    short, whole = tmp_path / "short", tmp_path / "whole"
+    assert train(whole, "--steps", "800") == 0
+    assert train(short) == 0
+    assert train(short, "--steps", "800") == 2
+    assert f"mppo resume {short} --steps N makes it longer" in capsys.readouterr().err
+    assert run("resume", str(short), "--steps", "800", "--quiet") == 0
+    for name in ("metrics.jsonl", "final.json"):
+        assert (short / name).read_bytes() == (whole / name).read_bytes()
+    assert json.loads((short / "run.json").read_text())["steps"] == 800
+    assert run("resume", str(short), "--steps", "400") == 2
+    assert "steps is 400, and the run was begun for 800" in capsys.readouterr().err
+    assert run("resume", str(short), "--steps", "900", "--from-scratch") == 2
+    assert "give one" in capsys.readouterr().err
+    assert (short / "metrics.jsonl").read_bytes() == (whole / "metrics.jsonl").read_bytes()
+
+
 BAD = [
     (["train", "mp-trp", "mppo/Maze-v0"], 'did you mean "mp-trpo"?'),
     (["train", "mp-trpo", "Maz-v0"], 'did you mean "Maze-v0"?'),

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from mppo.cli import fields
 from mppo.cli.config import printed, with_config
 from mppo.cli.naming import CODES, Shown, parser_of
-from mppo.cli.parser import Parser
+from mppo.cli.parser import Parser, whole_number
 from mppo.cli.runs import loggers_of
 from mppo.errors import BadRequest
 from mppo.training.options import Options
@@ -25,8 +25,9 @@ if TYPE_CHECKING:
 
 RESUME = """\
 Go on with an interrupted run. It ends with the same bits as if it had never
-been interrupted. A finished run is left as it is. Where no checkpoint is good,
-nothing is changed; --from-scratch then starts the same run anew."""
+been interrupted. A finished run is left as it is, unless --steps makes it
+longer. Where no checkpoint is good, nothing is changed; --from-scratch then
+starts the same run anew."""
 TAKEN = ("from_scratch", "checkpoint_every", "workers", "step_timeout", "engine", "address")
 ALSO = ("tensorboard", "wandb", "trackio", "quiet", "allow_imports")
 """Options of `mppo train` that `mppo resume` takes."""
@@ -70,20 +71,25 @@ def _with_dashes(words: list[str]) -> list[str]:
 
 
 def _carry_out(
-    run: Run, directory: RunDirectory, method_name: str, options: Any, interrupts: Interrupts
+    run: Run,
+    directory: RunDirectory,
+    method_name: str,
+    options: Any,
+    interrupts: Interrupts,
+    longer: bool = False,
 ) -> int:
-    """Train from the beginning or from where it was left, showing progress."""
+    """Train from the beginning or from where it was left, showing progress; `longer` than begun."""
     from mppo.cli.progress import Progress
     from mppo.training.loop import describe
     from mppo.training.start import begin
 
     try:
-        if not options.from_scratch:
+        if not options.from_scratch and not longer:
             directory.refuse_other(describe(run, method_name))
             if directory.finished:
                 print(f"{directory.path} is finished already")
                 return 0
-        training = begin(run, directory, method_name, Options.among(vars(options)))
+        training = begin(run, directory, method_name, Options.among(vars(options)), longer)
         if directory.aside is not None and not options.quiet:
             print(f"the run that was there is now {directory.aside}")
         if directory.passed_over:
@@ -110,8 +116,11 @@ def _free_directory(env: str, method: str, seed: int) -> Path:
 
 def resume(words: list[str], interrupts: Interrupts) -> int:
     """Take up a run from its newest good checkpoint."""
-    parser = Parser("resume", RESUME, ["mppo resume runs/maze"], CODES)
+    examples = ["mppo resume runs/maze", "mppo resume runs/maze --steps 2e6"]
+    parser = Parser("resume", RESUME, examples, CODES)
     parser.add_argument("dir", metavar="DIR", help="the run directory")
+    about = "Go on to so many steps in all. [as many as it was begun with]"
+    parser.add_argument("--steps", type=whole_number, metavar="N", help=about)
     for option in (*fields.options_of(Options, *TAKEN), *fields.options_of(Shown, *ALSO)):
         fields.add_option(parser, option)
     options = parser.parse_args(words)
@@ -131,11 +140,26 @@ def resume(words: list[str], interrupts: Interrupts) -> int:
     if options.allow_imports:
         sys.path.append(os.getcwd())  # as `mppo train` did when it began
     old = described(found, options.allow_imports)
+    options.steps = _in_all(options, old.steps)
     on = recorded_source(found, None, None, options.allow_imports)
     run = Run(
-        *(old.method, on, old.steps, old.seed, old.evaluation),
+        *(old.method, on, options.steps, old.seed, old.evaluation),
         *(options.workers, old.unfinished, Options.among(vars(options))),
     )
     options.tensorboard |= (directory.path / "tensorboard").is_dir()  # curves without a gap
     options.loggers = loggers_of(options)
-    return _carry_out(run, directory, old.method_name, options, interrupts)
+    longer = options.steps > old.steps
+    return _carry_out(run, directory, old.method_name, options, interrupts, longer)
+
+
+def _in_all(options: Any, begun: int) -> int:
+    """After how many steps a run shall end that was begun for so many."""
+    if options.steps is None:
+        return begun
+    if options.steps < begun:
+        raise BadRequest(
+            f"steps is {options.steps}, and the run was begun for {begun}; give more, or none"
+        )
+    if options.from_scratch and options.steps > begun:
+        raise BadRequest("--steps makes a run longer, and --from-scratch begins it anew; give one")
+    return options.steps

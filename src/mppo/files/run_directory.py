@@ -171,6 +171,8 @@ class RunDirectory:
             differs = [name for name in IDENTITY if older.get(name) != wanted.get(name)]
             if differs:
                 way_out = "choose another --out, or --from-scratch, which moves it aside"
+                if differs == ["steps"]:
+                    way_out = f"mppo resume {self.path} --steps N makes it longer; or {way_out}"
                 if differs == ["unfinished"]:  # begun by a version that let cut episodes go
                     way_out = f"mppo resume {self.path} goes on with it; or {way_out}"
                 method, env, seed = (there.get(n, "?") for n in ("method_name", "env", "seed"))

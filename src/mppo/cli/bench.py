@@ -10,13 +10,13 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+from mppo.bench.joining import join
 from mppo.bench.session import (
     PARTS,
     REPETITIONS,
     WITH_CASES,
     Options,
     empty_result,
-    join,
     measure_parts,
 )
 from mppo.bench.show import markdown, text

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+import weakref
 
 import gymnasium
 import numpy as np
@@ -95,6 +96,18 @@ def test_what_takes_time_beside_the_environments_is_not_theirs():
         time.sleep(0.5)  # compiling, say
         checked.step(0)
     watch.close()
+
+
+def test_the_thread_ends_with_what_it_watches():
+    watch = Watch([CheckedEnv(Sleeper(), "Sleeper")], 0.1)
+    with watch:
+        thread = watch._thread
+        assert thread.is_alive()
+    gone = weakref.ref(watch)
+    del watch
+    thread.join(20)
+    assert not thread.is_alive()
+    assert gone() is None
 
 
 @pytest.mark.parametrize("evaluated", [False, True])

@@ -11,7 +11,9 @@ import signal
 import sys
 import threading
 import time
+import weakref
 from collections.abc import Sequence
+from functools import partial
 from types import FrameType
 from typing import Any, NoReturn
 
@@ -51,7 +53,8 @@ class Watch:
         if not self.checked or not self.limit or SIGNAL is None:
             return
         if self._thread is None:
-            self._thread = threading.Thread(target=self._look, name="mppo watch", daemon=True)
+            look = partial(_look_now_and_then, weakref.ref(self), self._closed, self.limit / 5)
+            self._thread = threading.Thread(target=look, name="mppo watch", daemon=True)
             self._thread.start()
         self._before = signal.signal(SIGNAL, self._wake)
         self._counts, self._told, self._since, self._busy = [], None, time.monotonic(), True
@@ -67,18 +70,18 @@ class Watch:
         """Look no more."""
         self._closed.set()
 
-    def _look(self) -> None:
-        while not self._closed.wait(min(1.0, self.limit / 5)):
-            if not self._busy or not self._silent():
-                continue
-            found = [(where, _stepping(frame)) for where, frame in sys._current_frames().items()]
-            stuck = {where: env for where, env in found if env is not None and env in self.checked}
-            main, now = threading.main_thread().ident, time.monotonic()
-            if main in stuck and self._told is None:
-                self._told = now
-                signal.pthread_kill(main, SIGNAL)  # type: ignore  (then there is a signal)
-            elif stuck and (main not in stuck or now - (self._told or now) > GRACE):
-                self._give_up(next(iter(stuck.values())))
+    def look(self) -> None:
+        """The thread's part: tell the main thread if a step takes too long."""
+        if not self._busy or not self._silent():
+            return
+        found = [(where, _stepping(frame)) for where, frame in sys._current_frames().items()]
+        stuck = {where: env for where, env in found if env is not None and env in self.checked}
+        main, now = threading.main_thread().ident, time.monotonic()
+        if main in stuck and self._told is None:
+            self._told = now
+            signal.pthread_kill(main, SIGNAL)  # type: ignore  (then there is a signal)
+        elif stuck and (main not in stuck or now - (self._told or now) > GRACE):
+            self._give_up(next(iter(stuck.values())))
 
     def _silent(self) -> bool:
         """Whether no step was begun for too long."""
@@ -110,6 +113,15 @@ class Watch:
         """End a process whose step does not come back to Python; what was saved stays good."""
         print(f"mppo: {self._words(env)}", file=sys.stderr, flush=True)
         os._exit(EnvironmentFault.exit_code)
+
+
+def _look_now_and_then(watch: weakref.ref[Watch], closed: threading.Event, seconds: float) -> None:
+    """The thread: it ends with what it watches, closed or forgotten."""
+    while not closed.wait(min(1.0, seconds)):
+        if (watching := watch()) is None:
+            return
+        watching.look()
+        del watching
 
 
 def _stepping(frame: FrameType | None) -> CheckedEnv | None:

@@ -206,15 +206,16 @@ def test_a_finished_run_of_other_settings_is_not_taken_for_this_one(tmp_path):
 def test_runs_of_low_priority_take_what_others_leave(low, wanted, tmp_path):
     script = tmp_path / "niceness.py"
     groups = pathlib.Path("/proc/self/autogroup")  # Linux may share cores out by session
-    group = f"open({str(groups)!r}).read().split()[-1]" if groups.exists() else repr(wanted)
-    script.write_text(f"import os, sys\nsys.exit(' '.join(map(str, [os.nice(0), {group}])))")
     here, (run,) = os.nice(0), runs(1)
+    nice = min(19, here + wanted)
+    group = f"open({str(groups)!r}).read().split()[-1]" if groups.exists() else repr(nice)
+    script.write_text(f"import os, sys\nsys.exit(' '.join(map(str, [os.nice(0), {group}])))")
     workers = LocalWorkers(1, (str(script),), low_priority=low)
     workers.start(run, [])
     over = []
     while not over:
         over = workers.ended()
-    assert over[0].output == f"{min(19, here + wanted)} {wanted}"
+    assert over[0].output == f"{nice} {nice}"
 
 
 @pytest.mark.parametrize(("code", "decision"), TABLE.items())

@@ -7,15 +7,14 @@ must not run Python between fork and exec.
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import os
 import signal
 import sys
-from pathlib import Path
+
+from mppo.machine.priority import be_nice_as_a_session
 
 PR_SET_PDEATHSIG = 1
-SESSION_PRIORITY = Path("/proc/self/autogroup")
 LOWEST_PRIORITY = 19
 """Niceness of a run that is to have what nobody else wants."""
 
@@ -31,10 +30,7 @@ def main(words: list[str]) -> None:
     """Prepare this process and turn it into the run."""
     parent, core, niceness = words[:3]
     os.nice(int(niceness))
-    if niceness != "0" and os.getsid(0) == os.getpid():  # the session is this run's own
-        # where Linux shares cores out by session, be nice to other sessions' processes, too
-        with contextlib.suppress(OSError):  # a kernel without such groups has no such file
-            SESSION_PRIORITY.write_text(niceness)
+    be_nice_as_a_session()
     if core != "any" and hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {int(core)})
     if sys.platform == "linux":

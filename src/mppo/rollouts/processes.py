@@ -25,6 +25,7 @@ import numpy as np
 from mppo.acting.actor import Acting
 from mppo.algorithm.types import Earlier, Trajectories
 from mppo.errors import BadRequest, in_words
+from mppo.machine.priority import be_nice_as_a_session
 from mppo.rollouts.buffers import SharedBatch
 from mppo.rollouts.pool import Ready, WorkerDied
 from mppo.rollouts.worker import Collected, EpisodeJob, Failed, Job, Setup, Stepper, failed
@@ -211,6 +212,7 @@ def _prepare(slot: int, dies_with_thread: bool) -> None:
     assert parent is not None
     if hasattr(os, "setsid"):
         os.setsid()
+        be_nice_as_a_session()  # as the run that it works for
     for number in (signal.SIGINT, signal.SIGTERM):  # the parent finishes the iteration first
         # SIG_IGN would be inherited by what environments start
         signal.signal(number, lambda number, frame: None)

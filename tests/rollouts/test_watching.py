@@ -45,7 +45,7 @@ class Sleeper(gymnasium.Env):
         return np.zeros(2, np.float32), 0.0, self.time >= 20, False, {}
 
 
-def played(env, limit=1.0, steps=9):
+def played(env, limit=0.5, steps=9):
     checked = CheckedEnv(env, "Sleeper", 3)
     watch = Watch([checked], limit)
     try:
@@ -61,21 +61,21 @@ def played(env, limit=1.0, steps=9):
 def test_a_step_that_hangs_is_named_in_time():
     began, before = time.monotonic(), signal.getsignal(watching.SIGNAL)
     said = r'environment "Sleeper" hangs: environment 3, reset with seed 7, episode 0 after that, '
-    with pytest.raises(EnvironmentFault, match=said + r"step 5 has taken more than 1.0 s"):
-        played(Sleeper({1: 0.2, 5: 60.0}))
+    with pytest.raises(EnvironmentFault, match=said + r"step 5 has taken more than 0.5 s"):
+        played(Sleeper({1: 0.1, 5: 60.0}))
     assert time.monotonic() - began < 20
     assert signal.getsignal(watching.SIGNAL) == before
 
 
 def test_the_first_reset_has_as_long_as_a_worker_has(monkeypatch):
-    assert played(Sleeper(resets=1.5)) == 9
-    monkeypatch.setattr(watching, "START", 1.1)
-    with pytest.raises(EnvironmentFault, match=r"its reset has taken more than 1\.1 s"):
+    assert played(Sleeper(resets=0.8)) == 9
+    monkeypatch.setattr(watching, "START", 0.6)
+    with pytest.raises(EnvironmentFault, match=r"its reset has taken more than 0\.6 s"):
         played(Sleeper(resets=60.0))
 
 
 def test_slow_steps_are_no_hanging_ones():
-    assert played(Sleeper(dict.fromkeys(range(1, 10), 0.2))) == 9
+    assert played(Sleeper(dict.fromkeys(range(1, 10), 0.1))) == 9
 
 
 def test_without_a_limit_or_outside_of_the_main_thread_nobody_watches():

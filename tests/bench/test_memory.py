@@ -35,8 +35,9 @@ def test_the_memory_of_children_counts():
     )
     try:
         child.stdout.readline()
-        assert resident_mib()["now"] > alone + 60
-        assert resident_mib()["peak"] >= resident_mib()["now"]
+        both = resident_mib()  # two readings may differ: this process lives on between them
+        assert both["now"] > alone + 60
+        assert both["peak"] >= both["now"]
     finally:
         child.communicate()
 

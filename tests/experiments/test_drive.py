@@ -208,7 +208,8 @@ def test_runs_of_low_priority_take_what_others_leave(low, wanted, tmp_path):
     groups = pathlib.Path("/proc/self/autogroup")  # Linux may share cores out by session
     here, (run,) = os.nice(0), runs(1)
     nice = min(19, here + wanted)
-    group = f"(open({str(groups)!r}).read().split() or [{nice}])[-1]" if groups.exists() else repr(nice)
+    told = f"(open({str(groups)!r}).read().split() or [{nice}])[-1]"  # the first session: empty
+    group = told if groups.exists() else repr(nice)
     script.write_text(f"import os, sys\nsys.exit(' '.join(map(str, [os.nice(0), {group}])))")
     workers = LocalWorkers(1, (str(script),), low_priority=low)
     workers.start(run, [])

@@ -75,7 +75,7 @@ def score(record: Record, kind: str) -> float | None:
 
 def ours(records: list[Record], kind: str) -> Scores:
     """The scores of these runs, the plainest setting first."""
-    found: dict = defaultdict(lambda: defaultdict(list))
+    found: Scores = defaultdict(lambda: defaultdict(list))
     for record in sorted(records, key=lambda record: (setting(record), record.seed)):
         value = score(record, kind)
         if value is not None:
@@ -87,7 +87,7 @@ def ours(records: list[Record], kind: str) -> Scores:
 def theirs(files: list[Path], place: Place) -> dict[str, list[float]]:
     """The peers' scores by algorithm, of all curves whose last point is at so many steps."""
     task, steps = place
-    found: dict = defaultdict(list)
+    found: dict[str, list[float]] = defaultdict(list)
     for file in files:
         for row in map(json.loads, file.read_text().splitlines()):
             at, value = row["curve"][-1]

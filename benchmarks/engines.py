@@ -68,7 +68,7 @@ def measure(folder: Path, options: argparse.Namespace, repetition: int) -> dict[
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--env", default="mppo/SparseDoublePendulum-v0")
     parser.add_argument("--steps", type=int, default=300_000, help="of every run")
     parser.add_argument("--seeds", type=int, default=4, help="runs; an even number")

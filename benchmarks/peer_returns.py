@@ -1,3 +1,4 @@
+# pyright: reportMissingImports=false
 """Train a peer (Stable-Baselines3 PPO, sb3-contrib TRPO) with the paper's hyper-parameters.
 
 Needs an environment of its own: see docs/results/base-algorithms.md. Writes one JSON line per

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import Any, cast
 from unittest import mock
 
 FAST = " --fast"
@@ -69,7 +69,7 @@ def profile(method_name: str, env: str, iterations: int) -> list[tuple[str, floa
         with collect:
             iterate()
         if replay is not None and n >= WARM_UP:
-            bare.append(replay.seconds(replay.episodes(n, run.trajectories)))
+            bare.append(replay.seconds(replay.episodes(n, cast(Any, run.trajectories))))
     total, rollout, update = map(clock.milliseconds, ("iteration", "collect", "learn"))
     rows = [("iteration", total), ("collecting", rollout)]
     rows += [("of which bare physics", 1000 * median(bare))] if bare else []
@@ -89,7 +89,7 @@ def _parts(method: Any, run: Any) -> dict[str, float]:
 
     architecture, seen = run.architecture, run.trajectories
     observations = jnp.asarray(seen.observations.reshape(-1, architecture.observation_size))
-    path = member(run.state.population, 0)
+    path = member(run.state.population, jnp.asarray(0))
     parts: dict[str, float] = {}
     optimiser = method.optimiser
     if isinstance(optimiser, Trpo):
@@ -103,7 +103,7 @@ def _parts(method: Any, run: Any) -> dict[str, float]:
 
         b = jnp.cos(jnp.arange(flat.size, dtype=jnp.float32))
         parts["conjugate gradient"] = _best(jax.jit(solve), path.policy, observations, b)
-    value, targets = member(run.state.values, 0), jnp.asarray(seen.rewards.ravel())
+    value, targets = member(run.state.values, jnp.asarray(0)), jnp.asarray(seen.rewards.ravel())
     fit = jax.jit(method.critic.fit)
     parts["value fit"] = _best(fit, value, observations, targets, jax.random.key(0))
     return parts

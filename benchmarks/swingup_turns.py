@@ -9,24 +9,26 @@ import sys
 from itertools import groupby
 from math import tau
 from pathlib import Path
+from typing import Any
+
+import gymnasium
 
 import mppo
-from mppo.envs.batched.cartpole_swingup import HORIZON, SparseCartPoleSwingup
 from mppo.files.checkpoints import read_json
 
 
 def episode(agent: mppo.Agent, seed: int, arguments: dict) -> tuple[int, float, int]:
     """Return, net turns and longest upright stretch."""
-    env = SparseCartPoleSwingup(**arguments)
-    state = env.simulation.dynamics.arrays()["state"]
+    env = gymnasium.make("mppo.envs:mppo/SparseCartPoleSwingup-v0", **arguments)
+    whole: Any = env.unwrapped  # its angle counts turns, also where what is observed does not
     observation, _ = env.reset(seed=seed)
-    before, upright = state[1, 0], []
-    for _ in range(HORIZON):
+    before, upright, over = whole.simulation.dynamics.arrays()["state"][1, 0], [], False
+    while not over:
         action, _ = agent.predict(observation)
-        observation, reward, ended, _, _ = env.step(action)
+        observation, reward, terminated, truncated, _ = env.step(action)
         upright.append(bool(reward))
-        if ended:
-            break
+        over = terminated or truncated
+    state = whole.simulation.dynamics.arrays()["state"]
     stretches = [len(list(steps)) for up, steps in groupby(upright) if up]
     return sum(upright), (state[1, 0] - before) / tau, max(stretches, default=0)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import gymnasium
 import numpy as np
@@ -84,5 +84,5 @@ class BlownUp(HopperEnv):
         return super().step(action)
 
 
-gymnasium.register("campaign/Faulty-v0", Faulty)
+gymnasium.register("campaign/Faulty-v0", cast(Any, Faulty))
 gymnasium.register("campaign/BlownUp-v0", BlownUp, max_episode_steps=50)

@@ -171,6 +171,8 @@ def children(pid: int) -> list[int]:
 
 def result(out: Path) -> dict[str, object]:
     """The bytes that must not depend on interruptions: the table in all formats, and every run."""
-    tables = {f"table.{form}": table("sweep", out, form) for form in ("md", "csv", "html")}
+    tables: dict[str, object] = {
+        f"table.{form}": table("sweep", out, form) for form in ("md", "csv", "html")
+    }
     grid = opened(out)
     return tables | {run.run_id: outcome(grid.directory(run)) for run in grid.entries()}

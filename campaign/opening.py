@@ -85,7 +85,8 @@ class Opener:
     def __init__(self, folder: Path):
         self.where, small = folder / "run", Small("mp-trpo", "mppo/Maze-v0", iterations=2)
         method = settings.overridden(METHODS[small.method], small.overrides)
-        options = {"steps": small.steps, "seed": 3, "eval_every": 400, "eval_episodes": 1}
+        options: dict[str, Any] = {"steps": small.steps, "seed": 3}
+        options |= {"eval_every": 400, "eval_episodes": 1}
         options["eval_deterministic_episodes"] = 1
         train(method, small.env, out=self.where, checkpoint_every=1, workers=1, **options)
         (self.where / "final.json").unlink()

@@ -43,8 +43,8 @@ def interrupted(out: Path, run: Small = RUN, after: int = STOPPED_AFTER) -> None
             raise Stopped
 
     method = settings.overridden(METHODS[run.method], run.overrides)
-    options = {"steps": run.steps, "seed": 3, "eval_every": 2000, "eval_episodes": 2}
-    options |= {"eval_deterministic_episodes": 1, "checkpoint_every": 1, "workers": 1}
+    options: dict[str, Any] = {"steps": run.steps, "seed": 3, "checkpoint_every": 1, "workers": 1}
+    options |= {"eval_every": 2000, "eval_episodes": 2, "eval_deterministic_episodes": 1}
     with contextlib.suppress(Stopped):
         train(method, run.env, out=out, callback=callback, **options)
 

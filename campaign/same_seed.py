@@ -71,7 +71,7 @@ def by_python(small: Small, out: Path, **options: Any) -> None:
     from mppo.training.start import train
 
     evaluation = {"eval_every": 2000, "eval_episodes": 2, "eval_deterministic_episodes": 1}
-    usual = {"steps": small.steps, "seed": 3, "workers": small.workers} | evaluation
+    usual: dict[str, Any] = {"steps": small.steps, "seed": 3, "workers": small.workers} | evaluation
     train(small.method, small.env, out=out, overrides=small.overrides, **(usual | options))
 
 

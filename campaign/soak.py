@@ -10,6 +10,7 @@ import sys
 import time
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 from campaign.ledger import Row
 from campaign.same_seed import by_python
@@ -50,7 +51,7 @@ class Watch:
         self.files: list[int] = []
         jax.monitoring.register_event_duration_secs_listener(self.hear)
 
-    def hear(self, event: str, duration: float, **details: object) -> None:
+    def hear(self, event: str, duration_secs: float, **details: Any) -> None:
         """Called by jax."""
         self.compiled += event == COMPILATION
 
@@ -101,7 +102,7 @@ def main(minutes: float, out: Path) -> None:
     """Train and say what was seen."""
     from mppo.training import programs
 
-    programs._keep_compiled()  # its setting precedes the first compilation, as in any run
+    programs.keep_compiled()  # its setting precedes the first compilation, as in any run
     watch = Watch(minutes)
     train_watched(watch, out)
     print(json.dumps(watch.found()))

@@ -287,6 +287,21 @@ def test_a_path_without_a_bonus_learns_as_if_there_were_none():
     assert float(after.exploration.bonus) == 1.0
 
 
+def test_where_no_style_has_a_bonus_all_paths_take_the_method_s_as_the_paper_has_it():
+    paid, seen = replace(PLAIN, exploration=Far()), rolled_out(3)
+    styled = replace(paid, styles=(Style(),))
+    after, metrics = learn(styled, begun(styled), 1, seen)
+    usual, wanted = learn(paid, begun(paid), 1, seen)
+    close(after.population._replace(style=()), usual.population)
+    close(after.values, usual.values)
+    np.testing.assert_allclose(metrics["value_loss"], wanted["value_loss"], rtol=1e-4)
+    without, _ = learn(PLAIN, begun(PLAIN), 1, seen)
+    assert not np.allclose(
+        usual.population.policy.parameters.network[0].weights,
+        without.population.policy.parameters.network[0].weights,
+    )
+
+
 def test_v_of_all_paths_is_of_the_task_alone():
     seen = rolled_out(3)
     before, after, metrics, bare, wanted = both(1, seen)

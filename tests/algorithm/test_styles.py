@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from mppo.algorithm.contest import Contest
 from mppo.algorithm.exploration.curiosity import Curiosity
+from mppo.algorithm.exploration.rnd import Rnd
 from mppo.algorithm.heads import Categorical, Gaussian, Product
 from mppo.algorithm.methods import METHODS, Method
 from mppo.algorithm.picking import Weighted
@@ -134,7 +135,11 @@ def test_styles_of_a_method_may_be_words():
     ("changes", "said"),
     [
         ({"styles": ("alike:bonus=1",)}, "the method has none; add --exploration curiosity"),
-        ({"styles": ("alike",), "exploration": Curiosity()}, "no style takes it; give one bonus=1"),
+        ({"styles": ("alike",), "exploration": Rnd()}, "no style takes it; give one bonus=1"),
+        (
+            {"styles": ("alike",), "exploration": Curiosity(), "picking": CONTEST},
+            "no style takes it; give one bonus=1",
+        ),
         ({"styles": ("apart",), "race": 1}, "race is 1, which needs --picking contest"),
         ({"race": 1, "picking": CONTEST}, "race is 1, which needs"),
         ({"race": -1}, "race is -1; it must be at least 0"),

@@ -140,7 +140,8 @@ class Method:
             raise ValueError(
                 "a style takes a bonus, and the method has none; add --exploration curiosity"
             )
-        if self.styles and bonus and not paid:
+        apart = isinstance(self.exploration, Rnd) or self.looks_back  # else all paths take it
+        if self.styles and bonus and not paid and apart:
             raise ValueError("the method has a bonus, and no style takes it; give one bonus=1")
         # a user's optimiser may have a trust region as well as ours
         if any(one.reach != 1 for one in self.styles) and not hasattr(self.optimiser, "max_kl"):

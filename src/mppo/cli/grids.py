@@ -60,6 +60,28 @@ SEARCH_CODES = """\
 written; 130, 143 stopped by a signal and saved"""
 
 
+def seeds_of(words: list[str] | None) -> list[int] | None:
+    """Seeds as the command line writes them.
+
+    >>> seeds_of(["3"]), seeds_of(["0", "4"]), seeds_of(["6-8"])
+    ([0, 1, 2], [0, 4], [6, 7, 8])
+    """
+    if words is None:
+        return None
+    try:
+        if len(words) == 1 and "-" not in words[0]:
+            seeds = list(range(int(words[0])))
+        else:
+            ends = [[int(end) for end in word.split("-")] for word in words]
+            seeds = [seed for end in ends for seed in range(end[0], end[-1] + 1)]
+    except ValueError:
+        seeds = []
+    if not seeds:
+        given = " ".join(words)
+        raise BadRequest(f"--seeds is {given}; write a number of seeds, seeds, or a range: 6-11")
+    return list(dict.fromkeys(seeds))
+
+
 def add_engine_options(parser: argparse.ArgumentParser, needs_out: bool = True) -> None:
     """The options that say where and how many runs are carried out."""
     add = parser.add_argument

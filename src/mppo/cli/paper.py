@@ -8,7 +8,15 @@ import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mppo.cli.grids import CODES, SOME_FAILED, add_engine_options, carry_out, usable, workers
+from mppo.cli.grids import (
+    CODES,
+    SOME_FAILED,
+    add_engine_options,
+    carry_out,
+    seeds_of,
+    usable,
+    workers,
+)
 from mppo.cli.parser import Parser, file_to_write, whole_number
 from mppo.errors import BadRequest, did_you_mean
 
@@ -102,28 +110,6 @@ def _print_list(rows: list[dict[str, Any]]) -> None:
         print(f"{line['id']:<18}{line['runs'] or '-':>5}{steps:>9}{time:>9}  {line['title']}")
 
 
-def seeds_of(words: list[str] | None) -> list[int] | None:
-    """Seeds as the command line writes them.
-
-    >>> seeds_of(["3"]), seeds_of(["0", "4"]), seeds_of(["6-8"])
-    ([0, 1, 2], [0, 4], [6, 7, 8])
-    """
-    if words is None:
-        return None
-    try:
-        if len(words) == 1 and "-" not in words[0]:
-            seeds = list(range(int(words[0])))
-        else:
-            ends = [[int(end) for end in word.split("-")] for word in words]
-            seeds = [seed for end in ends for seed in range(end[0], end[-1] + 1)]
-    except ValueError:
-        seeds = []
-    if not seeds:
-        given = " ".join(words)
-        raise BadRequest(f"--seeds is {given}; write a number of seeds, seeds, or a range: 6-11")
-    return list(dict.fromkeys(seeds))
-
-
 def _run(parser: Parser, words: list[str]) -> int:
     """Run what tables and figures need; a second call continues, more seeds or tasks add only
     what is missing.
@@ -135,19 +121,24 @@ def _run(parser: Parser, words: list[str]) -> int:
     about = "one number N: seeds 0 to N-1; several, or a range such as 6-11: those (0-5)"
     add("--seeds", nargs="+", metavar="S", help=about)
     add("--steps", type=whole_number, metavar="N", help="of every run (by task, see mppo envs)")
+    about = "how to read what the paper leaves open (mppo paper readings); a grid has one reading"
+    add("--reading", nargs="+", default=[], metavar="NAME=CHOICE", help=about)
     add_engine_options(parser)
     options = parser.parse_args(words)
 
     from mppo.experiments.grid import Grid
     from mppo.paper.artefacts import ARTEFACTS, distinct_runs, known_name, runs_by_artefact
+    from mppo.paper.readings import Readings
 
     names = list(ARTEFACTS) if "all" in options.ids else options.ids
     artefacts = [ARTEFACTS[known_name(name)] for name in dict.fromkeys(names)]
     trained = [artefact for artefact in artefacts if artefact.measured == "runs"]
-    seeds = seeds_of(options.seeds)
-    wanted = runs_by_artefact(trained, options.tasks, options.methods, seeds, options.steps)
+    seeds, readings = seeds_of(options.seeds), Readings.of(options.reading)
+    asked = (options.tasks, options.methods, seeds, options.steps, readings)
+    wanted = runs_by_artefact(trained, *asked)
     runs = distinct_runs(wanted)
     grid, on = Grid(usable(options.out)), workers(options)
+    readings.keep(grid.root)
     for name, specs in wanted.items():
         if specs:
             grid.remember(name, specs)
@@ -161,6 +152,22 @@ def _run(parser: Parser, words: list[str]) -> int:
         measure(grid.root, _say)
         print(f"memory is measured in {grid.root / 'memory.json'}")
     return code
+
+
+def _readings(parser: Parser, words: list[str]) -> int:
+    """List what the paper leaves open and how it can be read."""
+    parser.add_argument("--json", action="store_true", help="for programs")
+    options = parser.parse_args(words)
+
+    from mppo.paper.readings import listed
+
+    if options.json:
+        print(json.dumps(listed(), indent=2))
+        return 0
+    for row in listed():
+        print(f"{'*' if row['default'] else ' '} {row['reading']:<18} {row['about']}")
+    print("\n*: the default (docs/decisions/0042); another: mppo paper run --reading NAME=CHOICE")
+    return 0
 
 
 def _status(parser: Parser, words: list[str]) -> int:
@@ -281,6 +288,7 @@ def _say(line: str) -> None:
 JOBS = {
     "list": (_list, "--json"),
     "run": (_run, "figure-2 table-1 --tasks Maze --seeds 6 --out runs/paper"),
+    "readings": (_readings, "--json"),
     "status": (_status, "runs/paper"),
     "table": (_table, "table-1 runs/paper --format md"),
     "figure": (_figure, "figure-2 runs/paper --out figure-2.svg"),

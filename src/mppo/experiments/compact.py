@@ -22,6 +22,12 @@ METRICS = (
 """The fields of metrics.jsonl that a figure or a page shows."""
 
 
+READINGS = "readings.json"
+"""How a grid of the paper reads what the paper leaves open."""
+BESIDE = ("memory.json", READINGS)
+"""Files of a grid that belong to no run."""
+
+
 class Copied(NamedTuple):
     """How many runs of the source came along, and what the target holds now."""
 
@@ -43,6 +49,11 @@ def compact(source: Path, target: Path, metrics: bool = True) -> Copied:
         raise BadRequest(f'"{target}" is the directory itself; choose another --out')
     if target.exists() and any(target.iterdir()) and not is_grid(target):
         raise BadRequest(f'"{target}" holds other files; choose another --out')
+    if is_grid(target) and _content(source / READINGS) != _content(target / READINGS):
+        raise BadRequest(
+            f'"{target}" holds runs of another reading of the paper than "{source}" '
+            f"({READINGS}); choose another --out"
+        )
     requests, runs, failures = (dict(part) for part in archive.read(target))
     counts = dict.fromkeys(State, 0)
     for name, state, content in _contents(source):
@@ -56,11 +67,20 @@ def compact(source: Path, target: Path, metrics: bool = True) -> Copied:
     grid = Grid(source)
     requests |= {name: data for name, data in grid.request_data() if name not in requests}
     target.mkdir(parents=True, exist_ok=True)
-    if (source / "memory.json").exists():
-        shutil.copyfile(source / "memory.json", target / "memory.json")
+    _copy_beside(source, target)
     size = archive.write(target, Archive(requests, runs, failures))
     done, failed = counts.pop(State.FINISHED), counts.pop(State.FAILED)
     return Copied(done, failed, sum(counts.values()), len(runs), size)
+
+
+def _copy_beside(source: Path, target: Path) -> None:
+    for name in BESIDE:
+        if (source / name).exists():
+            shutil.copyfile(source / name, target / name)
+
+
+def _content(file: Path) -> bytes:
+    return file.read_bytes() if file.exists() else b""
 
 
 def unpack(source: Path, target: Path) -> int:
@@ -77,6 +97,7 @@ def unpack(source: Path, target: Path) -> int:
         for part in sorted(line, key=lambda part: part == "final"):  # the end at the end
             ending = "jsonl" if archive.PARTS[part] is list else "json"
             write_json(target / "runs" / name / f"{part}.{ending}", line[part])
+    _copy_beside(source, target)
     return len(found.runs)
 
 

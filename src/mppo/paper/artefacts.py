@@ -17,6 +17,7 @@ from mppo.experiments.grid import distinct
 from mppo.experiments.spec import GRID_EVALUATION, RunSpec, spec
 from mppo.files.evaluation import Evaluation
 from mppo.files.settings import method_named
+from mppo.paper.readings import Readings
 
 SEEDS = (0, 1, 2, 3, 4, 5)
 """Section 4.1: "6 different random seeds (0-5)"."""
@@ -44,6 +45,7 @@ more than the training between them."""
 TASKS = (MAZE, *COMPARED_TASKS)
 """All tasks, in the order of the paper; `mppo.envs.TASKS` describes them."""
 Variant = tuple[str, dict[str, Any]]
+USUAL = Readings()
 
 
 def default_steps(env: str, method: str) -> int:
@@ -86,6 +88,7 @@ class Artefact:
         methods: Sequence[str] | None = None,
         seeds: Sequence[int] | None = None,
         steps: int | None = None,
+        readings: Readings = USUAL,
     ) -> list[RunSpec]:
         """The runs it needs, or those of some tasks, methods and seeds; seed by seed.
 
@@ -93,8 +96,10 @@ class Artefact:
         """
         return [
             spec(
-                *(method, env, seed, steps or default_steps(env, method), overrides),
-                evaluation=evaluation_of(env),
+                *(method, env, seed, steps or default_steps(env, method)),
+                readings.overrides(method) | overrides,
+                readings.arguments(env),
+                evaluation_of(env),
             )
             for seed in (self.seeds if seeds is None else seeds)
             for env in self.tasks
@@ -165,6 +170,7 @@ def runs_by_artefact(
     methods: Sequence[str] | None = None,
     seeds: Sequence[int] | None = None,
     steps: int | None = None,
+    readings: Readings = USUAL,
 ) -> dict[str, list[RunSpec]]:
     """The runs that each of several artefacts needs, of the tasks and methods asked for.
 
@@ -181,7 +187,7 @@ def runs_by_artefact(
                 ids = ", ".join(artefact.id for artefact in artefacts)
                 others = ", ".join(dict.fromkeys(theirs)) or "none"
                 raise BadRequest(f'{ids} has no runs of the {what} "{name}"; of {others}')
-    return {a.id: a.runs(envs, methods, seeds, steps) for a in artefacts}
+    return {a.id: a.runs(envs, methods, seeds, steps, readings) for a in artefacts}
 
 
 def distinct_runs(runs: dict[str, list[RunSpec]]) -> list[RunSpec]:

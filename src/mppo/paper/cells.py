@@ -16,10 +16,12 @@ from mppo.algorithm.methods import METHODS
 from mppo.envs.tasks import TASKS
 from mppo.errors import CheckpointError
 from mppo.experiments.collection import Record, collect
+from mppo.experiments.spec import frozen
 from mppo.files import settings
 from mppo.files.changes import compare
 from mppo.paper.artefacts import default_steps
 from mppo.paper.printed import Metric, PrintedTable
+from mppo.paper.readings import Readings
 from mppo.statistics.scores import SOLVED, final_score
 
 ENV_ID = {task.name: task.id for task in TASKS}
@@ -99,10 +101,34 @@ def changes(record: Record) -> Changes | None:
     if base is None:
         return None
     known = settings.completed(record.settings)  # of a version before some field came
+    return _told(base, known, record.env_kwargs)
+
+
+def _told(base: dict[str, Any], known: dict[str, Any], arguments: dict[str, Any]) -> Changes:
     told: Changes = {}
     for name, change in sorted(compare(base, known, afresh=False).items()):
         told |= _by_place(name, change.before, change.value)
-    return told | {f"env.{name}": value for name, value in record.env_kwargs.items()}
+    return told | {f"env.{name}": value for name, value in arguments.items()}
+
+
+@cache
+def _usual(readings: Readings, env: str, method: str) -> Changes:
+    """What the runs of a table change under these readings, as `changes` tells it."""
+    changed = settings.overridden(METHODS[method], frozen(readings.overrides(method)))
+    base = _standard(method) or {}
+    return _told(base, settings.to_json(changed), readings.arguments(env))
+
+
+def _beside(usual: Changes, changed: Changes) -> Changes:
+    """What a run changes beside the usual.
+
+    >>> _beside({"gain": "literal"}, {"gain": "literal", "paths": 4}), _beside({"paths": 2}, {})
+    ({'paths': 4}, {'paths': 'not changed'})
+    """
+    names = [
+        name for name in usual | changed if usual.get(name, _beside) != changed.get(name, _beside)
+    ]
+    return {name: changed.get(name, "not changed") for name in names}
 
 
 def _by_place(name: str, old: Any, new: Any) -> dict[str, Any]:
@@ -152,10 +178,10 @@ def read_cell(task: str, method: str, budget: int, records: Iterable[Record]) ->
 
 
 class Runs:
-    """The runs below a directory, by task and method."""
+    """The runs below a directory, by task and method, under the readings of this grid."""
 
     def __init__(self, root: Path):
-        self.records = collect(root)
+        self.records, self.readings = collect(root), Readings.of_grid(root)
         self.left_out: list[Record] = []
         self._by: dict[tuple[str, str], list[tuple[Changes, Record]]] = {}
         for record in self.records:
@@ -163,7 +189,9 @@ class Runs:
             if record.damaged or changed is None or task is None:
                 self.left_out.append(record)
             else:
-                self._by.setdefault((task, record.method), []).append((changed, record))
+                usual = _usual(self.readings, record.env, record.method)
+                beside = _beside(usual, changed)
+                self._by.setdefault((task, record.method), []).append((beside, record))
 
     def records_of(self, task: str, method: str, changed: Changes | None = None) -> list[Record]:
         """Runs of a method with exactly these changes, or with none."""

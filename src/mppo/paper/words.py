@@ -84,6 +84,7 @@ def run_notes(runs: Runs, cells: Iterable[Cell]) -> list[str]:
     read = f"{sum(cell.seeds for cell in cells)} runs were read"
     others = sum((cell.states for cell in cells), start=Counter())
     lines = [f"{len(runs.records)} run directories; {', '.join([read, *_counted(others)])}."]
+    lines[0] += f" Readings: {runs.readings}." if str(runs.readings) else ""
     varied = {
         f"{cell.method} on {cell.task} with " + ", ".join(f"{k} = {v}" for k, v in changed.items())
         for cell in cells

@@ -73,6 +73,7 @@ def test_what_is_no_reading_is_refused(word, says):
 
 def test_a_grid_keeps_its_reading(tmp_path):
     apart = Readings.of(["start=apart"])
+    Readings.of(["start=glorot"]).keep(tmp_path)  # and was stopped before its first run
     apart.keep(tmp_path)
     (tmp_path / "requests").mkdir()
     apart.keep(tmp_path)

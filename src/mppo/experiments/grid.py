@@ -3,6 +3,7 @@
 DIR/requests/HASH.json    what was asked for: labels and resolved runs; never changed
 DIR/runs/RUN_ID/          an ordinary run directory
 DIR/failures/RUN_ID.json  how the last attempt failed; gone when it is tried again
+DIR/readings.json         of a grid of the paper: what it reads otherwise than at first
 DIR/runs.jsonl.gz         the archive of a compact copy: requests, finished runs and failures
 """
 

@@ -143,15 +143,18 @@ class Readings:
 
     def keep(self, root: Path) -> None:
         """Write them into a grid, or refuse one that was begun with others."""
-        there = self.of_grid(root)
-        if is_grid(root) and there != self:
-            begun = " ".join(f"{name}={choice}" for name, choice in there.but(self).items())
+        if not is_grid(root):  # nothing was asked for here yet
+            (root / FILE).unlink(missing_ok=True)
+            if str(self):
+                write_json(root / FILE, dict(self.chosen))
+            return
+        others = self.of_grid(root).but(self)
+        if others:
+            begun = " ".join(f"{name}={choice}" for name, choice in others.items())
             raise BadRequest(
                 f'"{root}" was begun with --reading {begun}; no table mixes readings: choose '
                 "another --out, or that reading"
             )
-        if not (root / FILE).exists() and str(self):
-            write_json(root / FILE, dict(self.chosen))
 
     def but(self, other: Readings) -> dict[str, str]:
         """The choices that differ from another's."""

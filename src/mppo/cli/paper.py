@@ -8,19 +8,13 @@ import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mppo.cli.grids import (
-    CODES,
-    SOME_FAILED,
-    add_engine_options,
-    carry_out,
-    seeds_of,
-    usable,
-    workers,
-)
+from mppo.cli import grids
+from mppo.cli.grids import CODES, SOME_FAILED, add_engine_options, carry_out, usable, workers
 from mppo.cli.parser import Parser, file_to_write, whole_number
 from mppo.errors import BadRequest, did_you_mean
 
 if TYPE_CHECKING:
+    from mppo.experiments.grid import Grid
     from mppo.experiments.spec import RunSpec
 
 ABOUT = """\
@@ -133,7 +127,7 @@ def _run(parser: Parser, words: list[str]) -> int:
     names = list(ARTEFACTS) if "all" in options.ids else options.ids
     artefacts = [ARTEFACTS[known_name(name)] for name in dict.fromkeys(names)]
     trained = [artefact for artefact in artefacts if artefact.measured == "runs"]
-    seeds, readings = seeds_of(options.seeds), Readings.of(options.reading)
+    seeds, readings = grids.seeds_of(options.seeds), Readings.of(options.reading)
     asked = (options.tasks, options.methods, seeds, options.steps, readings)
     wanted = runs_by_artefact(trained, *asked)
     runs = distinct_runs(wanted)
@@ -145,13 +139,17 @@ def _run(parser: Parser, words: list[str]) -> int:
     code = carry_out(grid, runs, on) if runs else 0
     memory = [artefact.id for artefact in artefacts if artefact.measured == "memory"]
     if memory:
-        from mppo.paper.memory import measure
-
-        for name in memory:
-            grid.remember(name, ())
-        measure(grid.root, _say)
-        print(f"memory is measured in {grid.root / 'memory.json'}")
+        _measure_memory(grid, memory)
     return code
+
+
+def _measure_memory(grid: Grid, names: list[str]) -> None:
+    from mppo.paper.memory import measure
+
+    for name in names:
+        grid.remember(name, ())
+    measure(grid.root, _say)
+    print(f"memory is measured in {grid.root / 'memory.json'}")
 
 
 def _readings(parser: Parser, words: list[str]) -> int:

@@ -13,6 +13,8 @@ from collections import defaultdict
 from pathlib import Path
 from statistics import mean, stdev
 
+from beside_peers import last_episodes
+
 from mppo.files import archive
 from mppo.files.reader import rows
 from mppo.report.document import markdown_table
@@ -53,17 +55,6 @@ docs/results/base-algorithms.md`
 """
 
 
-def last_episodes(metrics: list[dict], steps: int, wanted: int = 100) -> float:
-    """Mean return of the last episodes that ended at or before a step."""
-    total, count = 0.0, 0
-    for row in reversed([row for row in metrics if row["steps"] <= steps]):
-        if row["return_mean"] is not None:
-            total, count = total + row["return_mean"] * row["episodes"], count + row["episodes"]
-        if count >= wanted:
-            break
-    return total / count
-
-
 def read(folder: Path) -> dict[str, tuple[dict, list[dict]]]:
     """What run.json says and the rows of metrics of every run, by name, in order."""
     stored = archive.read(folder).runs.items()
@@ -80,7 +71,7 @@ def ours(folder: Path, steps: int) -> dict[str, list[float]]:
     for name, (_, metrics) in read(folder).items():
         match = re.fullmatch(r"(.+)-(\d+)", name)
         if match and metrics and metrics[-1]["steps"] >= steps:
-            found[match[1]].append(last_episodes(metrics, steps))
+            found[match[1]].append(last_episodes([row for row in metrics if row["steps"] <= steps]))
     return found
 
 

@@ -28,9 +28,8 @@ def changed(run):
 
 @pytest.mark.parametrize("word", OTHERS)
 def test_a_reading_changes_the_runs_that_it_is_about_and_no_others(word):
-    name, _, choice = word.partition("=")
     about = {
-        "angle": lambda run: "SwingUp" in run.env.replace("Swingup", "SwingUp"),
+        "angle": lambda run: "SparseCartPoleSwingup" in run.env,
         "cheetah": lambda run: "SparseHalfCheetah" in run.env,
         "hopper": lambda run: "SparseHopper" in run.env,
         "walker": lambda run: "SparseWalker2d" in run.env,
@@ -38,12 +37,11 @@ def test_a_reading_changes_the_runs_that_it_is_about_and_no_others(word):
         "j": lambda run: run.name.startswith("mp-"),
         "gain": lambda run: run.name.startswith("mp-"),
         "start": lambda run: True,
-    }[name]
+    }[word.partition("=")[0]]
     runs = runs_under(word)
     assert len(runs) == len(COMPARED_TASKS) * 11
     assert {about(run) for run in runs if changed(run)} == {True}
     assert {bool(changed(run)) for run in runs if about(run)} == {True}
-    assert choice in READINGS[name]
 
 
 def test_the_first_readings_change_nothing():
@@ -119,14 +117,13 @@ def test_a_table_shows_the_runs_of_the_grids_reading_alone(mixed):
 
 def test_a_copy_has_the_reading_and_takes_no_other(mixed, tmp_path):
     (mixed / "requests").mkdir()
-    small, whole = tmp_path / "small", tmp_path / "whole"
+    small = tmp_path / "small"
     compact(mixed, small)
     assert Readings.of_grid(small) == Readings.of_grid(mixed)
     (mixed / "readings.json").unlink()
     with pytest.raises(BadRequest, match="holds runs of another reading"):
         compact(mixed, small)
     assert (small / "readings.json").exists()
-    assert not whole.exists()
 
 
 def test_an_unpacked_copy_has_the_reading(mixed, tmp_path):

@@ -18,7 +18,7 @@ from mppo.errors import CheckpointError
 from mppo.experiments.collection import Record, collect
 from mppo.experiments.spec import frozen
 from mppo.files import settings
-from mppo.files.changes import compare
+from mppo.files.changes import MISSING, compare
 from mppo.paper.artefacts import default_steps
 from mppo.paper.printed import Metric, PrintedTable
 from mppo.paper.readings import Readings
@@ -125,10 +125,8 @@ def _beside(usual: Changes, changed: Changes) -> Changes:
     >>> _beside({"gain": "literal"}, {"gain": "literal", "paths": 4}), _beside({"paths": 2}, {})
     ({'paths': 4}, {'paths': 'not changed'})
     """
-    names = [
-        name for name in usual | changed if usual.get(name, _beside) != changed.get(name, _beside)
-    ]
-    return {name: changed.get(name, "not changed") for name in names}
+    differs = lambda name: usual.get(name, MISSING) != changed.get(name, MISSING)
+    return {n: changed.get(n, "not changed") for n in usual | changed if differs(n)}
 
 
 def _by_place(name: str, old: Any, new: Any) -> dict[str, Any]:

@@ -14,11 +14,12 @@ from mppo.paper.readings import FIRST, READINGS, Readings
 from tests.paper.synthetic import write_run
 
 OTHERS = [f"{name}={word}" for name, words in READINGS.items() for word in list(words)[1:]]
+AT_FIRST = [f"{name}={choice}" for name, choice in FIRST.items()]
 
 
 def runs_under(word):
     tables = [ARTEFACTS[name] for name in ("table-1", "table-2")]
-    readings = Readings.of([word])
+    readings = Readings.of([*AT_FIRST, word])
     return [run for one in tables for run in one.runs(seeds=[0], steps=10_000, readings=readings)]
 
 
@@ -45,9 +46,8 @@ def test_a_reading_changes_the_runs_that_it_is_about_and_no_others(word):
 
 
 def test_the_first_readings_change_nothing():
-    first = [f"{name}={choice}" for name, choice in FIRST.items()]
-    assert not any(changed(run) for word in first for run in runs_under(word))
-    assert str(Readings.of(first)) == ""
+    assert not any(changed(run) for word in AT_FIRST for run in runs_under(word))
+    assert str(Readings.of(AT_FIRST)) == ""
 
 
 def test_a_shared_batch_is_the_batch_over_k():

@@ -77,7 +77,7 @@ def test_a_grid_keeps_its_reading(tmp_path):
     apart.keep(tmp_path)
     assert Readings.of_grid(tmp_path) == apart
     with pytest.raises(BadRequest, match=r"was begun with --reading start=apart; no table mixes"):
-        Readings.of([]).keep(tmp_path)
+        Readings.of(AT_FIRST).keep(tmp_path)
 
 
 def test_a_grid_from_before_there_were_readings_holds_the_first(tmp_path):
@@ -140,7 +140,7 @@ def test_the_readings_are_listed(capsys):
     rows = json.loads(capsys.readouterr().out)
     assert sum(row["default"] for row in rows) == len(READINGS)
     assert main(["paper", "readings"]) == 0
-    assert "* start=alike" in capsys.readouterr().out
+    assert "* start=apart" in capsys.readouterr().out
 
 
 def test_another_reading_is_one_flag_away(tmp_path, capsys):

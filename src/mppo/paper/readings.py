@@ -97,7 +97,7 @@ READINGS: dict[str, dict[str, Choice]] = {
 }
 """The first choice of each is how it was read before any was tried."""
 FIRST = {name: next(iter(choices)) for name, choices in READINGS.items()}
-DEFAULT = FIRST
+DEFAULT = {**FIRST, "start": "apart", "walker": "3"}
 """What `mppo paper run` takes (decision 0042)."""
 
 

@@ -17,9 +17,14 @@ OTHERS = [f"{name}={word}" for name, words in READINGS.items() for word in list(
 AT_FIRST = [f"{name}={choice}" for name, choice in FIRST.items()]
 
 
+def read_as(*words):
+    """The first reading of each but for these, whatever the defaults are."""
+    return Readings.of([*AT_FIRST, *words])
+
+
 def runs_under(word):
     tables = [ARTEFACTS[name] for name in ("table-1", "table-2")]
-    readings = Readings.of([*AT_FIRST, word])
+    readings = read_as(word)
     return [run for one in tables for run in one.runs(seeds=[0], steps=10_000, readings=readings)]
 
 
@@ -70,14 +75,14 @@ def test_what_is_no_reading_is_refused(word, says):
 
 
 def test_a_grid_keeps_its_reading(tmp_path):
-    apart = Readings.of(["start=apart"])
-    Readings.of(["start=glorot"]).keep(tmp_path)  # and was stopped before its first run
+    apart = read_as("start=apart")
+    read_as("start=glorot").keep(tmp_path)  # and was stopped before its first run
     apart.keep(tmp_path)
     (tmp_path / "requests").mkdir()
     apart.keep(tmp_path)
     assert Readings.of_grid(tmp_path) == apart
     with pytest.raises(BadRequest, match=r"was begun with --reading start=apart; no table mixes"):
-        Readings.of(AT_FIRST).keep(tmp_path)
+        read_as().keep(tmp_path)
 
 
 def test_a_grid_from_before_there_were_readings_holds_the_first(tmp_path):
@@ -87,7 +92,7 @@ def test_a_grid_from_before_there_were_readings_holds_the_first(tmp_path):
     first.keep(tmp_path)
     assert not (tmp_path / "readings.json").exists()
     with pytest.raises(BadRequest, match="was begun with --reading start=alike"):
-        Readings.of(["start=apart"]).keep(tmp_path)
+        read_as("start=apart").keep(tmp_path)
 
 
 @pytest.fixture
@@ -95,7 +100,7 @@ def mixed(tmp_path):
     """A grid of one reading in which runs of the first ones lie as well."""
     root = tmp_path / "grid"
     words = ["start=apart", "angle=wrapped"]
-    Readings.of(words).keep(root)
+    read_as(*words).keep(root)
     changes = {"styles": ("apart",)}
     for seed in range(6):
         write_run(root, "SparseCartPoleSwingup", "trpo", seed, 7.0)

@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 def test_the_demo_makes_the_committed_page_of_the_committed_runs(tmp_path, capsys, monkeypatch):
     assert set(MAZE_METHODS) < set(demo.DEMO_METHODS)
     monkeypatch.setattr(demo, "DEMO_METHODS", MAZE_METHODS)  # those whose runs are kept
-    unpack(ROOT / "results" / "paper", tmp_path / "unpacked")
+    unpack(ROOT / "results" / "sweeps" / "first-reading", tmp_path / "unpacked")
     for name in MAZE_METHODS:
         for seed in range(6):
             run = spec(name, MAZE, seed, 1_000_000)

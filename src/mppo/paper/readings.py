@@ -121,7 +121,7 @@ class Readings:
         """The defaults, but for what these words say, such as start=apart.
 
         >>> str(Readings.of(["angle=wrapped"]))
-        'angle=wrapped'
+        'start=apart angle=wrapped walker=3'
         """
         found = dict(DEFAULT)
         for word in words:

@@ -147,6 +147,7 @@ def test_returns_are_measured_and_written(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(tuned, "entries", tuned.lru_cache(lambda: tuple(tuned.read(tuned.FILE))))
     words = ["zoo", "run", "--only", "trpo", "--seeds", "2", "--jobs", "1"]
     assert run(*words, "--out", str(tmp_path / "grid")) == 0
+    assert "; in the list: not measured yet\n" in capsys.readouterr().out
     assert run("zoo", "update", str(tmp_path / "grid"), "--print") == 0
     assert tuned.read(tuned.FILE)[0].returns == ()
     assert run("zoo", "update", str(tmp_path / "grid")) == 0
@@ -159,7 +160,15 @@ def test_returns_are_measured_and_written(tmp_path, capsys, monkeypatch):
     assert found._replace(**bare) == entry
     assert run("zoo", "update", str(tmp_path / "grid")) == 0
     assert run(*words, "--out", str(tmp_path / "grid")) == 0
-    assert "all 2 runs are done" in capsys.readouterr().out
+    again = capsys.readouterr().out
+    assert "all 2 runs are done" in again
+    assert "(2 seeds, " in again
+    assert "; as in the list\n" in again
+    found = found._replace(returns=(found.returns[0], 900.0))
+    tuned.FILE.write_text(tuned.written([found, other]))
+    tuned.entries.cache_clear()
+    assert run(*words, "--out", str(tmp_path / "grid")) == 0
+    assert "... 900.0" in capsys.readouterr().out.split("; in the list: ")[1]
 
 
 def test_the_page_of_the_site_is_what_the_command_writes(tmp_path):

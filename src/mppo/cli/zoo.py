@@ -116,7 +116,7 @@ def _page(options: Any, those: Sequence[Tuned]) -> int:
 
 def _run(options: Any, those: Sequence[Tuned]) -> int:
     from mppo.experiments.grid import Grid, distinct
-    from mppo.experiments.zoo import run_of
+    from mppo.experiments.zoo import measured, run_of
 
     if options.out is None:
         raise BadRequest("--out is missing; give the directory of the runs: --out runs/zoo")
@@ -126,8 +126,19 @@ def _run(options: Any, those: Sequence[Tuned]) -> int:
     grid, on = Grid(usable(options.out)), workers(options)
     grid.remember("zoo", runs)
     code = carry_out(grid, runs, on)
+    for known, one in zip(those, measured(grid.root, those, _canonical), strict=True):
+        if one is not known:
+            print(f"{one.method} on {one.id}: {_returns(one.returns)}; {_beside(known, one)}")
     print(f"write the returns down: mppo zoo update {grid.root}")
     return code
+
+
+def _beside(known: Tuned, now: Tuned) -> str:
+    """How returns stand to those of the package's file, seed by seed."""
+    seeds = min(len(known.returns), len(now.returns))
+    if seeds and known.returns[:seeds] == now.returns[:seeds]:
+        return "as in the list"
+    return f"in the list: {_returns(known.returns)}"
 
 
 def _update(options: Any, those: Sequence[Tuned]) -> int:

@@ -178,8 +178,19 @@ def every_claim(root: Path) -> Document:
         "other method named; contradicted: an upper end is below (decision 0030)."
     )
     command = f"mppo paper table claims {root.as_posix()}"
-    section = Section.of_rows("The claims in one minute", [text], rows)
+    section = Section.of_rows("The claims in one minute", [_in_all(rows), text], rows)
     return Document(TITLE, [replace(section, commands=[command])])
+
+
+def _in_all(rows: Sequence[Mapping[str, str]]) -> str:
+    """How many claims fell out which way, in one sentence.
+
+    >>> _in_all([{"verdict": "reproduced"}, {"verdict": "not resolved at 6 seeds"}])
+    'Of 2 claims: 1 reproduced, 0 contradicted, 1 not resolved, 0 missing.'
+    """
+    words_of = ("reproduced", "contradicted", "not resolved", "missing")
+    count = {word: sum(row["verdict"].startswith(word) for row in rows) for word in words_of}
+    return f"Of {len(rows)} claims: {', '.join(f'{n} {word}' for word, n in count.items())}."
 
 
 def _row(

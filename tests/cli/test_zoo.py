@@ -38,10 +38,12 @@ def test_a_swap_by_a_flag_takes_nothing_from_the_entry():
 
 
 def test_fast_stands_above_tuned_settings_and_files_and_below_flags(tmp_path):
-    _, method, _ = parsed(["trpo", "Hopper-v5", "--fast", "--tuned", "--optimiser.cg_iterations=7"])
+    _, method, _ = parsed(
+        ["trpo", "Walker2d-v5", "--fast", "--tuned", "--optimiser.cg_iterations=7"]
+    )
     assert (method.optimiser.fisher_stride, method.optimiser.cg_iterations) == (5, 7)
     assert method.critic.epochs == 12  # three of five passes, of the entry's 20
-    assert method.batch_size == tuned.find("trpo", "Hopper-v5").settings["batch_size"]
+    assert method.batch_size == tuned.find("trpo", "Walker2d-v5").settings["batch_size"]
     file = tmp_path / "run.toml"
     file.write_text(
         'config = 1\nmethod = "mp-trpo"\nenv = "Hopper-v5"\n[optimiser]\n'

@@ -121,8 +121,8 @@ def with_fast(method, given):
 
 
 def test_a_cheaper_update_stands_above_tuned_settings_and_below_what_is_given():
-    model = MPPO("Hopper-v5", "trpo", tuned=True, fast=True, optimiser__cg_iterations=7)
-    optimiser, known = model.method.optimiser, tuned.find("trpo", "Hopper-v5").settings
+    model = MPPO("Walker2d-v5", "trpo", tuned=True, fast=True, optimiser__cg_iterations=7)
+    optimiser, known = model.method.optimiser, tuned.find("trpo", "Walker2d-v5").settings
     assert (optimiser.fisher_stride, optimiser.cg_iterations) == (5, 7)
     assert model.method.batch_size == known["batch_size"]
     assert (model.method.critic.epochs, known["critic.epochs"]) == (12, 20)  # three of five passes

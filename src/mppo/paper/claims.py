@@ -186,10 +186,10 @@ def _in_all(rows: Sequence[Mapping[str, str]]) -> str:
     """How many claims fell out which way, in one sentence.
 
     >>> _in_all([{"verdict": "reproduced"}, {"verdict": "not resolved at 6 seeds"}])
-    'Of 2 claims: 1 reproduced, 0 contradicted, 1 not resolved, 0 missing.'
+    'Of 2 claims: 1 reproduced, 1 not resolved, 0 contradicted, 0 missing.'
     """
-    words_of = ("reproduced", "contradicted", "not resolved", "missing")
-    count = {word: sum(row["verdict"].startswith(word) for row in rows) for word in words_of}
+    fell_out = lambda word: sum(row["verdict"].startswith(word) for row in rows)
+    count = {word: fell_out(word) for word in reversed(WORST_FIRST)}
     return f"Of {len(rows)} claims: {', '.join(f'{n} {word}' for word, n in count.items())}."
 
 
